@@ -31,6 +31,9 @@ enum {
     FONTS_MAX = 8
 };
 
+/* Points: a smaller scale can't be undone, and cairo draws nothing more after it. */
+#define LEAST_SCALE 1e-6
+
 struct draw_bytes {
     const unsigned char *p;
     size_t n;
@@ -125,8 +128,8 @@ wharf_str el_text(const struct element *e, const char *key, const char *fallback
 bool el_truth(const struct element *e, const char *key, bool fallback);
 /* Finds a word in a list that ends with NULL. Returns its place; fallback when it is absent.
  * Returns -1 when it is another word: the error was told. */
-int el_word(struct drawing *d, struct element *e, const char *key, const char *const *words,
-    int fallback);
+int el_word(
+    struct drawing *d, struct element *e, const char *key, const char *const *words, int fallback);
 
 struct color {
     double r, g, b, a;
@@ -173,6 +176,7 @@ struct drawing {
     struct draw_bytes *blobs;
     size_t n_blobs;
     uint32_t format;
+    size_t (*zone)(const char *name, char *bytes); /* as of struct draw_eval */
     int64_t end_us; /* by clock_monotonic_us */
     const char *complex; /* why it is too much, or NULL */
     struct draw_report report;
@@ -192,6 +196,7 @@ struct drawing {
     unsigned n_own_fonts;
     struct picture *pictures; /* decoded images, in a list */
     unsigned n_pictures;
+    double kept_pixels; /* of images, decoded */
     unsigned made_pages; /* over all records */
 };
 
@@ -232,6 +237,16 @@ double text_advance(const struct element *e); /* from line to line */
 void text_part(struct element *e, unsigned from, unsigned to);
 /* Writes one line below a barcode, in the middle; shrinks it to the width. */
 void text_caption(struct drawing *d, const char *z, double x, double y, double width, double size);
+
+/* ---- draw_letters.c ---- */
+
+/* Warns of letters that no font has, of which a box is drawn. what: as report_warning(). */
+void letters_check(
+    struct drawing *d, const struct element *e, const char *what, PangoLayout *layout);
+/* Draws a line of text, whose base line begins at x, y. */
+void letters_line(struct drawing *d, PangoLayoutLine *line, double x, double y);
+/* Draws all lines of a text, whose top left corner is at x, y. */
+void letters_all(struct drawing *d, PangoLayout *layout, double x, double y);
 
 /* ---- draw_fonts.c: see there for what libraries open ---- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "draw_aside.h"
 #include "draw_call.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -70,11 +71,10 @@ static void end(struct drawing *d)
     buf_done(&d->report.problems);
 }
 
-/* Draws what the bytes of a call say. Returns false when they are none. */
 bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
-    const struct draw_call *call, unsigned limit_ms)
+    const struct draw_call *call, unsigned limit_ms, size_t (*zone)(const char *name, char *bytes))
 {
-    struct drawing d = {.arena = arena_new(ARENA), .format = call->format};
+    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zone = zone};
     struct json_error bad;
     struct buf sources;
     bool good = take_blobs(&d, p, n, call);
@@ -100,7 +100,7 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
                             : d.complex                                       ? DRAW_TOO_COMPLEX
                                                                               : DRAW_REFUSED;
         ret->told.pages = d.made_pages;
-        ret->told.spoiled = d.n_own_fonts > 0;
+        ret->told.spoiled = d.n_own_fonts > 0 || aside_is_late();
         if (d.complex)
             snprintf(ret->told.reason, sizeof(ret->told.reason), "%s", d.complex);
         if (d.sources && ret->told.verdict == DRAW_GOOD)

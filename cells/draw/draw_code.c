@@ -57,8 +57,7 @@ const struct code_kind *code_find(wharf_str name)
 
 /* ---- check digits ---- */
 
-/* Computes the digit of GS1 behind n digits. */
-static char check_digit(const char *digits, size_t n)
+char code_check_digit(const char *digits, size_t n)
 {
     unsigned sum = 0;
 
@@ -75,9 +74,9 @@ static const char *checked(
         *ret_wrong = length;
         return NULL;
     }
-    if (value.n == n + 1 && value.p[n] != check_digit(value.p, n)) {
+    if (value.n == n + 1 && value.p[n] != code_check_digit(value.p, n)) {
         *ret_wrong = arena_printf(
-            a, "the check digit of %.*s would be %c", STR_ARG(value), check_digit(value.p, n))
+            a, "the check digit of %.*s would be %c", STR_ARG(value), code_check_digit(value.p, n))
                          .p;
         return NULL;
     }
@@ -126,9 +125,9 @@ static const char *checked_upce(struct arena *a, wharf_str value, const char **r
     } else {
         full[10] = last;
     }
-    if (seven.n == 8 && d[7] != check_digit(full, 11)) {
+    if (seven.n == 8 && d[7] != code_check_digit(full, 11)) {
         *ret_wrong = arena_printf(
-            a, "the check digit of %.*s would be %c", STR_ARG(value), check_digit(full, 11))
+            a, "the check digit of %.*s would be %c", STR_ARG(value), code_check_digit(full, 11))
                          .p;
         return NULL;
     }

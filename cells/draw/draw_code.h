@@ -39,6 +39,8 @@ struct code_kind {
 
 /* Returns NULL for a name that is not known. */
 const struct code_kind *code_find(wharf_str name);
+/* Computes the check digit of GS1 that stands behind n digits. */
+char code_check_digit(const char *digits, size_t n);
 /* Checks the value and makes what libzint takes of it. Returns NULL, and a sentence about "it"
  * with its article, when it can't be encoded. */
 const char *code_value(

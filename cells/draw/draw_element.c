@@ -270,7 +270,7 @@ bool ellipse_draw(struct drawing *d, struct element *e)
 {
     cairo_matrix_t before;
 
-    if (e->width <= 0 || e->height <= 0)
+    if (e->width < LEAST_SCALE || e->height < LEAST_SCALE)
         return report_error(d, e, "expression.invalid", "width and height are above 0");
     cairo_get_matrix(d->cairo, &before);
     cairo_new_path(d->cairo);

@@ -7,7 +7,6 @@
 #include "child.h"
 #include "draw.h"
 #include "util/str.h"
-#include "util/zone.h"
 
 /* Members whose texts are not those of the element: of its children, or of each row. */
 static const char *const apart[] = {"if", "repeat", "children", "columns", "rows", "group_by",
@@ -101,25 +100,13 @@ bool color_set(struct drawing *d, struct element *e, const char *key, const char
 
 /* ---- variables ---- */
 
-/* Asks the server for a time zone. */
-static size_t ask_zone(const char *name, char *bytes)
-{
-    const char *answer;
-    size_t n;
-
-    if (!cell_ask(name, strlen(name), &answer, &n) || n > ZONE_BYTES_MAX)
-        return 0;
-    memcpy(bytes, answer, n);
-    return n;
-}
-
 struct draw_eval expand_eval(struct drawing *d, const struct draw_vars *vars)
 {
     return (struct draw_eval){.arena = d->arena,
         .vars = vars,
         .page = d->page ? d->page : 1,
         .pages = d->pages ? d->pages : 1,
-        .zone = ask_zone};
+        .zone = d->zone};
 }
 
 /* Tells whether a text of the value has variables. */

@@ -45,6 +45,13 @@ static bool step(struct reader *r)
            expr_fail(r->e, "it takes more than %d operations", EXPR_OPERATIONS_MAX);
 }
 
+/* Counts one step, and one for each element of a list that is looked through. */
+static bool step_list(struct reader *r, const struct wharf_json *list)
+{
+    r->e->operations += json_is(list, JSON_ARRAY) ? list->count : 0;
+    return step(r);
+}
+
 /* ---- words ---- */
 
 static void skip_blanks(struct reader *r)
@@ -346,7 +353,8 @@ static const struct wharf_json *read_comparison(struct reader *r)
     if (op < 0)
         return x;
     y = read_sum(r);
-    step(r);
+    if (!step_list(r, op == 6 ? y : x))
+        return &value_null;
     switch (op) {
     case 0:
         return truth(value_equal(x, y));

@@ -44,10 +44,11 @@ struct draw_eval {
 };
 
 /* Puts values into a text. A text that is one placeholder becomes the value itself, another one a
- * string. NULL: an expression in it is wrong, and `wrong` says why. */
+ * string. Returns NULL when an expression in it is wrong, and `wrong` says why. */
 const struct wharf_json *expr_text(struct draw_eval *e, wharf_str text);
 /* Computes an expression without braces (one pair around it does not matter); filters may follow.
- * What is missing is null. NULL as expr_text(). */
+ * A path that the data do not have has the value null. Returns NULL when the expression is wrong,
+ * and `wrong` says why. */
 const struct wharf_json *expr_value(struct draw_eval *e, wharf_str text);
 /* Tells whether a text has placeholders or escaped braces. */
 bool expr_has(wharf_str text);
@@ -66,8 +67,7 @@ bool value_equal(const struct wharf_json *a, const struct wharf_json *b);
 /* Compares numbers as numbers, others as text. Returns less than, equal to or more than 0. */
 int value_order(struct arena *a, const struct wharf_json *x, const struct wharf_json *y);
 /* Tells whether `what` is an element of a list, a part of a text, or a key of an object. */
-bool value_contains(
-    struct arena *a, const struct wharf_json *in, const struct wharf_json *what);
+bool value_contains(struct arena *a, const struct wharf_json *in, const struct wharf_json *what);
 /* Finds a path of names and indexes in points ("a.b.0"); NULL when it is not there. */
 const struct wharf_json *value_at(const struct wharf_json *v, wharf_str path);
 

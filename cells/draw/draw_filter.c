@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "draw_code.h"
 #include "draw_filter.h"
 #include "util/str.h"
 
@@ -335,21 +336,26 @@ static const struct wharf_json *f_where(const struct filter *f)
 
 /* ---- check digits ---- */
 
+/* Tells whether a text has letters from `first` to `last` only; else the expression is wrong.
+ * what: their name in the message. */
+static bool has_only(const struct filter *f, wharf_str s, char first, char last, const char *what)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < first || s.p[i] > last)
+            return expr_fail(f->e, "%s takes %s only", f->name.p, what);
+    }
+    return true;
+}
+
 /* Puts the check digit of GS1 behind the digits. */
 static const struct wharf_json *f_mod10(const struct filter *f)
 {
     wharf_str s = own_text(f);
-    unsigned sum = 0;
 
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < '0' || s.p[i] > '9') {
-            expr_fail(f->e, "mod10 takes digits only");
-            return &value_null;
-        }
-        sum += (unsigned)(s.p[i] - '0') * ((s.n - i) % 2 ? 3 : 1);
-    }
+    if (!has_only(f, s, '0', '9', "digits"))
+        return &value_null;
     return value_string(
-        f->e->arena, arena_printf(f->e->arena, "%.*s%u", STR_ARG(s), (10 - sum % 10) % 10));
+        f->e->arena, arena_printf(f->e->arena, "%.*s%c", STR_ARG(s), code_check_digit(s.p, s.n)));
 }
 
 /* Computes the check character of Code 128, code set B, as a number. */
@@ -358,13 +364,10 @@ static const struct wharf_json *f_mod103(const struct filter *f)
     wharf_str s = own_text(f);
     unsigned sum = 104;
 
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < ' ' || s.p[i] > '~') {
-            expr_fail(f->e, "mod103 takes printable ASCII only");
-            return &value_null;
-        }
+    if (!has_only(f, s, ' ', '~', "printable ASCII"))
+        return &value_null;
+    for (size_t i = 0; i < s.n; i++)
         sum = (sum + (unsigned)(s.p[i] - ' ') * (unsigned)((i + 1) % 103)) % 103;
-    }
     return value_number(f->e->arena, sum);
 }
 

@@ -230,7 +230,8 @@ static bool read_time(const struct filter *f, int64_t *ret_s, bool *ret_day)
         return true;
     }
     if (f->v->text.n != 10 ||
-        sscanf(f->v->text.p, "%4lld-%2d-%2d%n", &year, &c.month, &c.day, &n) != 3 || n != 10)
+        sscanf(f->v->text.p, "%4lld-%2d-%2d%n", &year, &c.month, &c.day, &n) != 3 || n != 10 ||
+        year < 0 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31)
         return false;
     c.year = year;
     *ret_s = civil_seconds(&c);

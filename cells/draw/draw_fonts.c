@@ -26,7 +26,7 @@
 #include "draw.h"
 #include "util/str.h"
 
-enum { FILES_MAX = 96, PATH_ROOM = 120, TASKS_MAX = 8 };
+enum { FILES_MAX = 160, PATH_ROOM = 120, TASKS_MAX = 8 };
 
 struct font_file {
     char path[PATH_ROOM];
@@ -100,11 +100,11 @@ OFFERED int access(const char *path, int mode)
 
 /* ---- threads of pango, without threads ---- */
 
-static struct {
+static _Thread_local struct {
     GThreadFunc fn;
     gpointer arg;
-} tasks[TASKS_MAX];
-static unsigned n_tasks;
+} tasks[TASKS_MAX]; /* each thread has a font map of its own, and waits for what that asked for */
+static _Thread_local unsigned n_tasks;
 static char no_thread[1]; /* stands for a thread that there is not */
 
 OFFERED GThread *g_thread_new(const gchar *name, GThreadFunc fn, gpointer arg)
@@ -150,7 +150,9 @@ OFFERED void g_cond_wait(GCond *cond, GMutex *mutex)
 
 /* ---- before the walls ---- */
 
-/* Fonts of the definition's four families, then those that have letters which these have not. */
+/* Fonts of the definition's four families, then those that have letters which these have not: of
+ * scripts that are in use, one font each. With each more of them a size of text takes longer that
+ * was not drawn before. */
 static const char *const places[] = {"/usr/share/fonts/opentype/inter/Inter-",
     "/usr/share/fonts/truetype/inter/Inter-",
     "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-",
@@ -164,8 +166,30 @@ static const char *const names[] = {"Regular", "Italic", "Light", "LightItalic",
     "SansGurmukhi-Regular", "SansKannada-Regular", "SansMalayalam-Regular", "SansThai-Regular",
     "SansThai-Bold", "SansLao-Regular", "SansKhmer-Regular", "SansMyanmar-Regular",
     "SansGeorgian-Regular", "SansArmenian-Regular", "SansEthiopic-Regular", "SansSymbols2-Regular",
-    "SansMath-Regular", "SansCJK-Regular", "SansCJK-Bold"};
+    "SansMath-Regular", "SansCJK-Regular", "SansCJK-Bold", "SansSinhala-Regular",
+    "SansOriya-Regular", "SansThaana-Regular", "SansSyriac-Regular", "SansNKo-Regular",
+    "SansCherokee-Regular", "SansCanadianAboriginal-Regular", "SansMongolian-Regular",
+    "SansJavanese-Regular", "SansTifinagh-Regular", "SansYi-Regular", "SansAdlam-Regular",
+    "SansBalinese-Regular", "SansBamum-Regular", "SansBatak-Regular", "SansBuginese-Regular",
+    "SansChakma-Regular", "SansCham-Regular", "SansCoptic-Regular", "SansHanifiRohingya-Regular",
+    "SansKayahLi-Regular", "SansLepcha-Regular", "SansLimbu-Regular", "SansLisu-Regular",
+    "SansMeeteiMayek-Regular", "SansMiao-Regular", "SansNewTaiLue-Regular", "SansOlChiki-Regular",
+    "SansOsage-Regular", "SansSaurashtra-Regular", "SansSundanese-Regular",
+    "SansSylotiNagri-Regular", "SansTaiLe-Regular", "SansTaiTham-Regular", "SansTaiViet-Regular",
+    "SansVai-Regular", "SansWancho-Regular", "SansSymbols-Regular", "SerifTibetan-Regular",
+    "ColorEmoji"};
 static const char *const endings[] = {"otf", "ttf", "ttc"};
+
+/* Two of fontconfig's usual rules: letters that are pictures stand in the colored font, and that
+ * font, which has one size only, is scaled to the size of the text. */
+static const char rules[] =
+    "<fontconfig><match target='pattern'><test name='family'><string>emoji</string></test><edit "
+    "name='family' mode='prepend' binding='strong'><string>Noto Color Emoji</string></edit></match>"
+    "<match target='font'><test name='outline'><bool>false</bool></test><edit name='matrix' "
+    "mode='assign'><times><name>matrix</name><matrix><divide><name target='pattern'>pixelsize"
+    "</name><name target='font'>pixelsize</name></divide><double>0</double><double>0</double>"
+    "<divide><name target='pattern'>pixelsize</name><name target='font'>pixelsize</name></divide>"
+    "</matrix></times></edit></match></fontconfig>";
 
 static bool map_font(struct font_file *file)
 {
@@ -202,7 +226,10 @@ bool fonts_prepare(void)
             take_file(places[i], names[k / 3], endings[k % 3]);
     }
     fonts.mapped = fonts.n;
+    if (!FcConfigParseAndLoadFromMemory(fonts.config, (const FcChar8 *)rules, FcTrue))
+        return false;
     FcConfigSetCurrent(fonts.config);
+    FcConfigDestroy(fonts.config); /* it is fontconfig's, until FcFini() */
     fonts.map = pango_cairo_font_map_get_default();
     return fonts.n > 0;
 }

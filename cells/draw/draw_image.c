@@ -1,9 +1,7 @@
 /* draw_image.c - images and SVG: where they come from, how they stand in their box; see draw.h.
- * Leaves to others: decoding (draw_pixels.c).
+ * Leaves to others: decoding (draw_pixels.c), SVG (draw_svg.c).
  *
- * A source is decoded once for all elements that have it. A JPEG stands in a PDF as it is. SVG
- * stays a drawing, reads nothing from outside (librsvg loads nothing without a base URL), and has
- * no entities of its own. */
+ * A source is decoded once for all elements that have it. A JPEG stands in a PDF as it is. */
 #include <cairo-pdf.h>
 #include <ctype.h>
 #include <math.h>
@@ -18,7 +16,8 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { SVG_SIDE_MAX = 100000 };
+/* Pixels: of a picture whose own are not kept beside its copy; of all that are kept. */
+enum { PIXELS_LARGE = 1 << 20, PIXELS_KEPT_MAX = 40000000 };
 
 bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
 {
@@ -31,23 +30,30 @@ bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
     return false;
 }
 
-bool picture_surface(struct picture *p)
+/* Tells whether its pixels are not too many; else the picture fails. */
+static bool picture_fits(struct picture *p)
 {
     if (p->width < 1 || p->height < 1 || p->width > 32000 || p->height > 32000 ||
         p->width * p->height > IMAGE_PIXELS_MAX)
         return picture_fail(p, "image.too_large",
             "the image is %g by %g pixels; it may have 40 million in all", p->width, p->height);
+    return true;
+}
+
+static void make_surface(struct picture *p)
+{
     p->surface = cairo_image_surface_create(
         p->jpeg ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, (int)p->width, (int)p->height);
     if (cairo_surface_status(p->surface))
         cell_out_of_memory();
-    return true;
 }
 
 /* ---- kinds of files ---- */
 
-static bool starts(const struct picture *p, size_t at, const char *with, size_t n)
+static bool starts(const struct picture *p, size_t at, const char *with)
 {
+    size_t n = strlen(with);
+
     return p->bytes.n >= at + n && memcmp(p->bytes.p + at, with, n) == 0;
 }
 
@@ -58,55 +64,29 @@ static bool is_svg(const struct picture *p)
     return n && memmem(p->bytes.p, n, "<svg", 4) != NULL;
 }
 
-static bool svg_size(struct picture *p)
+/* Finds which kind of file it is, and how many pixels it has; they are decoded when it is drawn. */
+static bool read_file(struct drawing *d, struct picture *p)
 {
-    gboolean has_width, has_height, has_box;
-    RsvgLength width, height;
-    RsvgRectangle box;
+    static const struct {
+        const char *begins, *and;
+        size_t at; /* of the second */
+        bool (*head)(struct picture *p);
+        bool (*pixels)(struct picture *p);
+    } kinds[] = {{"\x89PNG\r\n\x1a\n", "", 0, png_head_read, png_pixels_read},
+        {"\xff\xd8\xff", "", 0, jpeg_head_read, jpeg_pixels_read},
+        {"GIF8", "", 0, gif_head_read, gif_pixels_read},
+        {"RIFF", "WEBP", 8, webp_head_read, webp_pixels_read}};
 
-    if (rsvg_handle_get_intrinsic_size_in_pixels(p->svg, &p->width, &p->height) && p->width > 0 &&
-        p->height > 0 && p->width < SVG_SIDE_MAX && p->height < SVG_SIDE_MAX)
-        return true;
-    rsvg_handle_get_intrinsic_dimensions(
-        p->svg, &has_width, &width, &has_height, &height, &has_box, &box);
-    p->width = has_box && box.width > 0 ? box.width : 100;
-    p->height = has_box && box.height > 0 ? box.height : 100;
-    return true;
-}
-
-static bool svg_read(struct picture *p)
-{
-    GError *error = NULL;
-
-    if (memmem(p->bytes.p, p->bytes.n, "<!ENTITY", 8))
-        return picture_fail(p, "svg.invalid", "the SVG has entities of its own");
-    p->svg = rsvg_handle_new_from_data(p->bytes.p, p->bytes.n, &error);
-    if (!p->svg) {
-        picture_fail(p, "svg.invalid", "the SVG can't be read: %.60s", error->message);
-        g_clear_error(&error);
-        return false;
-    }
-    rsvg_handle_set_dpi(p->svg, 96);
-    return svg_size(p);
-}
-
-static bool read_file(struct picture *p)
-{
     if (p->bytes.n > IMAGE_BYTES_MAX)
         return picture_fail(p, "image.too_large", "the image has more than 10 MB");
-    if (starts(p, 0, "\x89PNG\r\n\x1a\n", 8))
-        return png_read(p);
-    if (starts(p, 0, "\xff\xd8\xff", 3)) {
-        bool good = jpeg_head_read(p) && picture_surface(p);
-
-        return good && (p->jpeg || jpeg_pixels_read(p));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!starts(p, 0, kinds[i].begins) || !starts(p, kinds[i].at, kinds[i].and))
+            continue;
+        p->pixels = kinds[i].pixels;
+        return kinds[i].head(p) && picture_fits(p);
     }
-    if (starts(p, 0, "GIF8", 4))
-        return gif_read(p);
-    if (starts(p, 0, "RIFF", 4) && starts(p, 8, "WEBP", 4))
-        return webp_read(p);
     if (is_svg(p))
-        return svg_read(p);
+        return svg_read(d, p);
     return picture_fail(p, "image.format", "the bytes are no PNG, JPEG, GIF, WebP or SVG");
 }
 
@@ -246,7 +226,7 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
     if (d->n_pictures++ >= IMAGES_MAX)
         picture_fail(p, "image.too_large", "there are more than %d different images", IMAGES_MAX);
     else if (!p->text.p || from_text(d, p))
-        read_file(p);
+        read_file(d, p);
     return p;
 }
 
@@ -382,79 +362,105 @@ static bool fit_picture(
     return true;
 }
 
-static cairo_status_t draw_svg(struct drawing *d, const struct picture *p, const struct fitted *f)
-{
-    RsvgRectangle box = {0, 0, p->width, p->height};
-    GError *error = NULL;
-    gboolean drawn;
-
-    cairo_translate(d->cairo, f->x, f->y);
-    cairo_scale(d->cairo, f->width / p->width, f->height / p->height);
-    drawn = rsvg_handle_render_document(p->svg, d->cairo, &box, &error);
-    g_clear_error(&error);
-    return drawn ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_INVALID_CONTENT;
-}
-
 static void free_bytes(void *p)
 {
     (void)p; /* they are the arena's, or of the call */
 }
 
-/* Makes the pixels of a JPEG, unless its file may stand in the PDF. */
-static bool ready_jpeg(struct drawing *d, struct element *e, struct picture *p, bool changed)
+/* Tells whether it is drawn in other colors than it has. */
+static bool is_changed(const struct element *e)
 {
-    if (!p->jpeg)
-        return true;
-    if (d->vector && !changed) {
+    return el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+}
+
+/* Makes the pixels ready, or, of a JPEG that is drawn in a PDF as it is, gives its file to cairo.
+ * False: it is damaged, which was told. */
+static bool decode(struct drawing *d, struct element *e, struct picture *p, bool as_it_is)
+{
+    if (!p->surface)
+        make_surface(p);
+    if (p->jpeg && as_it_is) {
         cairo_surface_set_mime_data(p->surface, CAIRO_MIME_TYPE_JPEG, p->bytes.p,
             (unsigned long)p->bytes.n, free_bytes, NULL);
         return true;
     }
-    p->jpeg = false;
-    return jpeg_pixels_read(p) || report_error(d, e, p->code, "%s", p->wrong);
+    p->decoded = p->decoded || p->pixels(p);
+    return p->decoded || report_error(d, e, p->code, "%s", p->wrong);
 }
 
-/* Returns the pixels that are drawn: grey where that is asked for, and no more than the page's
- * density shows. The last copy is kept: a picture is in the PDF once. */
-static cairo_surface_t *pixels_for(
-    struct drawing *d, struct element *e, struct picture *p, const struct fitted *f)
+/* Counts pixels that are kept until the drawing is done. False: they are too many, which was
+ * told. */
+static bool keep(struct drawing *d, struct element *e, int width, int height)
+{
+    d->kept_pixels += (double)width * height;
+    return d->kept_pixels <= PIXELS_KEPT_MAX ||
+           report_error(d, e, "image.too_large",
+               "at this dpi the images have more than 40 million pixels together");
+}
+
+/* Pixels, or a recorded drawing, that are painted. */
+struct paint {
+    cairo_surface_t *surface;
+    int width, height; /* in its own units */
+};
+
+/* Makes a copy with fewer pixels, or in grey. Of a large picture only the copy is kept. */
+static void make_copy(struct picture *p, const struct copy *c)
+{
+    if (p->made)
+        cairo_surface_destroy(p->made);
+    p->made = pixels_shrunk(p->surface, c->width, c->height);
+    p->copy = *c;
+    if (c->grey)
+        pixels_grey(p->made, c->threshold);
+    if (p->width * p->height > PIXELS_LARGE) {
+        cairo_surface_destroy(p->surface);
+        p->surface = NULL;
+        p->decoded = false;
+    }
+}
+
+/* Finds the pixels that are drawn: grey where that is asked for, and no more than the page's
+ * density shows. The last copy is kept: a picture is in the PDF once. False: told. */
+static bool find_pixels(struct drawing *d, struct element *e, struct picture *p,
+    const struct fitted *f, struct paint *ret)
 {
     double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
     double most_x = ceil(f->width * dpi / 72), most_y = ceil(f->height * dpi / 72);
-    bool grey = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
-    int w = (int)(p->width > most_x ? fmax(most_x, 1) : p->width);
-    int h = (int)(p->height > most_y ? fmax(most_y, 1) : p->height);
-    unsigned threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255);
+    struct copy c = {.grey = is_changed(e),
+        .width = (int)(p->width > most_x ? fmax(most_x, 1) : p->width),
+        .height = (int)(p->height > most_y ? fmax(most_y, 1) : p->height),
+        .threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255)};
+    bool whole = !c.grey && c.width == (int)p->width && c.height == (int)p->height;
+    bool as_it_is = d->vector && p->jpeg && !c.grey;
 
-    if (p->jpeg || (!grey && w == (int)p->width && h == (int)p->height))
-        return p->surface;
-    if (p->made && p->made_width == w && p->made_height == h && p->made_grey == grey &&
-        p->made_threshold == threshold)
-        return p->made;
-    if (p->made)
-        cairo_surface_destroy(p->made);
-    p->made = pixels_shrunk(p->surface, w, h);
-    p->made_width = w;
-    p->made_height = h;
-    p->made_grey = grey;
-    p->made_threshold = threshold;
-    if (grey)
-        pixels_grey(p->made, threshold);
-    return p->made;
+    *ret = (struct paint){p->made, c.width, c.height};
+    if (!whole && !as_it_is && p->made && memcmp(&p->copy, &c, sizeof(c)) == 0)
+        return true;
+    if (!as_it_is && (!whole || !p->decoded) && !keep(d, e, c.width, c.height))
+        return false;
+    if (!decode(d, e, p, as_it_is))
+        return false;
+    if (!whole && !as_it_is)
+        make_copy(p, &c);
+    *ret = whole || as_it_is ? (struct paint){p->surface, (int)p->width, (int)p->height}
+                             : (struct paint){p->made, c.width, c.height};
+    return true;
 }
 
-static void paint_surface(struct drawing *d, cairo_surface_t *surface, const struct fitted *f)
+static void paint_surface(struct drawing *d, const struct paint *paint, const struct fitted *f)
 {
     cairo_matrix_t m;
-    cairo_pattern_t *pattern = cairo_pattern_create_for_surface(surface);
-    double w = cairo_image_surface_get_width(surface), h = cairo_image_surface_get_height(surface);
+    cairo_pattern_t *pattern = cairo_pattern_create_for_surface(paint->surface);
+    bool is_drawing = cairo_surface_get_type(paint->surface) == CAIRO_SURFACE_TYPE_RECORDING;
 
-    cairo_matrix_init_scale(&m, w / f->width, h / f->height);
+    cairo_matrix_init_scale(&m, paint->width / f->width, paint->height / f->height);
     cairo_matrix_translate(&m, -f->x, -f->y);
     cairo_pattern_set_matrix(pattern, &m);
     cairo_pattern_set_filter(pattern, CAIRO_FILTER_GOOD);
-    /* a PDF would get a larger copy */
-    cairo_pattern_set_extend(pattern, d->vector ? CAIRO_EXTEND_NONE : CAIRO_EXTEND_PAD);
+    /* a PDF would get a larger copy, and of a drawing pixels would be made first */
+    cairo_pattern_set_extend(
+        pattern, d->vector || is_drawing ? CAIRO_EXTEND_NONE : CAIRO_EXTEND_PAD);
     cairo_set_source(d->cairo, pattern);
     cairo_rectangle(d->cairo, f->x, f->y, f->width, f->height);
     cairo_fill(d->cairo);
@@ -464,14 +470,14 @@ static void paint_surface(struct drawing *d, cairo_surface_t *surface, const str
 /* Paints it; the second time on a page inside of a form: cairo would name it twice in the page's
  * resources, which is no clean PDF. */
 static void paint_once(
-    struct drawing *d, struct picture *p, cairo_surface_t *surface, const struct fitted *f)
+    struct drawing *d, struct picture *p, const struct paint *paint, const struct fitted *f)
 {
     bool again = d->vector && p->page == d->made_pages;
 
     p->page = d->made_pages;
     if (again)
         cairo_push_group(d->cairo);
-    paint_surface(d, surface, f);
+    paint_surface(d, paint, f);
     if (again) {
         cairo_pop_group_to_source(d->cairo);
         cairo_paint(d->cairo);
@@ -481,24 +487,26 @@ static void paint_once(
 bool image_draw(struct drawing *d, struct element *e)
 {
     struct picture *p = e->made;
-    bool changed = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+    double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
+    struct paint paint;
     struct fitted f;
 
-    if (!fit_picture(d, e, p, &f) || f.width <= 0 || f.height <= 0)
+    if (p->code) /* it was late on another page */
+        return report_error(d, e, p->code, "%s", p->wrong);
+    if (!fit_picture(d, e, p, &f) || f.width < LEAST_SCALE || f.height < LEAST_SCALE)
         return !e->failed && report_error(d, e, "image.decode", "the image has no size");
-    if (p->svg && changed)
+    if (p->svg && is_changed(e))
         report_warning(d, e, "", "image.grayscale", "an SVG keeps its colors");
-    if (!p->svg && !ready_jpeg(d, e, p, changed))
+    if (p->svg && !svg_record(d, p, f.width * dpi / 72, f.height * dpi / 72))
+        return report_error(d, e, p->code, "%s", p->wrong);
+    if (p->svg)
+        paint = (struct paint){p->made, p->copy.width, p->copy.height};
+    else if (!find_pixels(d, e, p, &f, &paint))
         return false;
     cairo_save(d->cairo);
     cairo_rectangle(d->cairo, e->box_x, e->box_y, e->width, e->height);
     cairo_clip(d->cairo);
-    if (p->svg) {
-        if (draw_svg(d, p, &f))
-            report_error(d, e, "svg.invalid", "the SVG can't be drawn");
-    } else {
-        paint_once(d, p, pixels_for(d, e, p, &f), &f);
-    }
+    paint_once(d, p, &paint, &f);
     cairo_restore(d->cairo);
-    return !e->failed;
+    return true;
 }

@@ -61,7 +61,9 @@ double layout_bottom(const struct element *e)
 /* Finds the page (0: the first) of a height on the canvas. */
 static unsigned page_at(const struct placing *p, double y)
 {
-    return y < p->first - NEAR ? 0 : 1 + (unsigned)fmax(floor((y - p->first + NEAR) / p->cap), 0);
+    double beyond = floor((y - p->first + NEAR) / p->cap);
+
+    return y < p->first - NEAR ? 0 : 1 + (unsigned)fmin(fmax(beyond, 0), PAGES_MAX);
 }
 
 /* Returns where on the canvas a page ends. */

@@ -9,10 +9,24 @@
 
 #include "child.h"
 #include "draw.h"
+#include "draw_aside.h"
 #include "draw_call.h"
 #include "render/draw_wire.h"
+#include "util/zone.h"
 
 /* ---- the call ---- */
+
+/* Asks the server for a time zone. */
+static size_t ask_zone(const char *name, char *bytes)
+{
+    const char *answer;
+    size_t n;
+
+    if (!cell_ask(name, strlen(name), &answer, &n) || n > ZONE_BYTES_MAX)
+        return 0;
+    memcpy(bytes, answer, n);
+    return n;
+}
 
 static void answer(struct draw_result *r)
 {
@@ -41,7 +55,7 @@ static void call(const struct cell_task *task)
         cell_failed("there is no request");
         return;
     }
-    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms))
+    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms, ask_zone))
         answer(&result);
     else
         cell_failed("the request is not understood");
@@ -66,18 +80,21 @@ static bool warm(uint32_t format)
         "stdDeviation='2'/></filter><text y='8' filter='url(#b)'>a</text></svg>\"}]}}";
     const struct draw_call wish = {.format = format, .request = sizeof(text) - 1};
     struct draw_result result = {0};
-    bool good = draw_call_run(&result, (const unsigned char *)text, sizeof(text) - 1, &wish, 0) &&
+    bool good = draw_call_run(
+                    &result, (const unsigned char *)text, sizeof(text) - 1, &wish, 0, NULL) &&
                 result.told.verdict == DRAW_GOOD && result.told.bytes > 0;
 
     draw_result_done(&result);
     return good;
 }
 
-/* Leaves out what GLib would log: to look where it goes is not allowed here. */
+/* Leaves out what GLib would log: to look where it goes is not allowed here. GLib's errors end the
+ * process; that there is no memory is the one that a drawing can bring about. */
 static GLogWriterOutput log_nothing(
     GLogLevelFlags level, const GLogField *fields, gsize n, gpointer arg)
 {
-    (void)level;
+    if (level & G_LOG_LEVEL_ERROR)
+        cell_out_of_memory();
     (void)fields;
     (void)n;
     (void)arg;
@@ -101,7 +118,14 @@ static bool prepare(void)
     /* arenas of threads would grow by mprotect(), which is not to be had */
     mallopt(M_ARENA_MAX, 1);
     setenv("RAYON_NUM_THREADS", "1", 1); /* of librsvg; its thread is there before the walls */
-    return fonts_prepare() && warm(DRAW_PDF) && warm(DRAW_PNG);
+    if (!fonts_prepare() || !aside_prepare())
+        return false;
+    for (unsigned i = ASIDE_THREADS; i-- > 0;) { /* each thread loads what it needs, too */
+        aside_prefer(i);
+        if (!warm(DRAW_PDF) || !warm(DRAW_PNG))
+            return false;
+    }
+    return true;
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { ZPL_DPI = 203, PNG_PIXELS_MAX = 40000000, SHEET_CELLS_MAX = 1000 };
+enum { ZPL_DPI = 203, PNG_PIXELS_MAX = 40000000, PNG_SIDE_MAX = 32000, SHEET_CELLS_MAX = 1000 };
 
 struct band { /* head or foot */
     const struct wharf_json *json;
@@ -212,6 +212,9 @@ static bool begin_dots(struct pages *p)
     if ((double)w * h > PNG_PIXELS_MAX)
         return report_complex(p->d, "its picture has more than 40 million pixels; a lower dpi "
                                     "makes less of them");
+    if (w > PNG_SIDE_MAX || h > PNG_SIDE_MAX)
+        return report_complex(p->d, "a side of its picture has more than 32,000 pixels; a lower "
+                                    "dpi makes less of them");
     p->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
     if (cairo_surface_status(p->surface))
         cell_out_of_memory();
@@ -262,8 +265,21 @@ static void put_zpl(struct pages *p)
     free(grey);
 }
 
+/* Judges how cairo ended a page, or the file. */
+static void judge(struct pages *p, cairo_status_t status)
+{
+    if (status == CAIRO_STATUS_NO_MEMORY)
+        cell_out_of_memory();
+    if (p->out->failed)
+        report_complex(p->d, "its file is larger than 64 MiB");
+    else if (status)
+        report_complex(p->d, cairo_status_to_string(status));
+}
+
 static void end_paper(struct pages *p)
 {
+    cairo_status_t status;
+
     if (!p->open)
         return;
     p->open = false;
@@ -272,10 +288,12 @@ static void end_paper(struct pages *p)
         return;
     }
     cairo_surface_flush(p->surface);
+    status = cairo_status(p->d->cairo);
     if (p->d->format == DRAW_ZPL)
         put_zpl(p);
-    else
-        cairo_surface_write_to_png_stream(p->surface, take_bytes, p->out);
+    else if (!status)
+        status = cairo_surface_write_to_png_stream(p->surface, take_bytes, p->out);
+    judge(p, status);
     cairo_destroy(p->d->cairo);
     cairo_surface_destroy(p->surface);
     p->d->cairo = NULL;
@@ -505,12 +523,7 @@ static void finish(struct pages *p)
         cairo_surface_destroy(p->surface);
         p->d->cairo = NULL;
     }
-    if (status == CAIRO_STATUS_NO_MEMORY)
-        cell_out_of_memory();
-    if (p->out->failed)
-        report_complex(p->d, "its file is larger than 64 MiB");
-    else if (status)
-        report_complex(p->d, cairo_status_to_string(status));
+    judge(p, status);
 }
 
 bool draw_all(struct drawing *d, struct buf *out)

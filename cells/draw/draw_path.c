@@ -92,7 +92,7 @@ static void arc(struct pen *pen, const double *v, double x, double y)
     double over, root, cx, cy, from, to;
     cairo_matrix_t before;
 
-    if (rx == 0 || ry == 0 || (hx == 0 && hy == 0)) {
+    if (rx < LEAST_SCALE || ry < LEAST_SCALE || (hx == 0 && hy == 0)) {
         cairo_line_to(pen->c, pen->ox + x, pen->oy + y);
         return;
     }

@@ -29,42 +29,46 @@ static uint32_t premultiplied(const unsigned char rgba[4])
            (rgba[2] * a + 127) / 255;
 }
 
-static void put_rgba(struct picture *p, const unsigned char *rgba)
-{
-    cairo_surface_flush(p->surface);
-    for (int y = 0; y < (int)p->height; y++) {
-        uint32_t *to = line_of(p->surface, y);
-
-        for (int x = 0; x < (int)p->width; x++, rgba += 4)
-            to[x] = premultiplied(rgba);
-    }
-    cairo_surface_mark_dirty(p->surface);
-}
-
 /* ---- PNG ---- */
 
-bool png_read(struct picture *p)
+bool png_head_read(struct picture *p)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
-    unsigned char *rgba;
-    bool good;
+    bool good = png_image_begin_read_from_memory(&image, p->bytes.p, p->bytes.n) != 0;
 
-    if (!png_image_begin_read_from_memory(&image, p->bytes.p, p->bytes.n))
-        return picture_fail(p, "image.decode", "the PNG is damaged: %.60s", image.message);
     p->width = image.width;
     p->height = image.height;
-    if (!picture_surface(p)) {
-        png_image_free(&image);
-        return false;
-    }
-    image.format = PNG_FORMAT_RGBA;
-    rgba = cell_alloc((size_t)image.width * image.height * 4);
-    good = png_image_finish_read(&image, NULL, rgba, 0, NULL) != 0;
-    if (good)
-        put_rgba(p, rgba);
-    else
+    if (!good)
         picture_fail(p, "image.decode", "the PNG is damaged: %.60s", image.message);
-    free(rgba);
+    png_image_free(&image);
+    return good;
+}
+
+/* Makes pixels of cairo of a line that has blue, green, red and alpha of each. */
+static void premultiply_line(uint32_t *line, int width)
+{
+    for (int x = 0; x < width; x++) {
+        unsigned char bgra[4];
+
+        memcpy(bgra, &line[x], 4);
+        line[x] = premultiplied((const unsigned char[4]){bgra[2], bgra[1], bgra[0], bgra[3]});
+    }
+}
+
+bool png_pixels_read(struct picture *p)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    bool good = png_image_begin_read_from_memory(&image, p->bytes.p, p->bytes.n) != 0;
+
+    cairo_surface_flush(p->surface);
+    image.format = PNG_FORMAT_BGRA;
+    good = good && png_image_finish_read(&image, NULL, cairo_image_surface_get_data(p->surface),
+                       cairo_image_surface_get_stride(p->surface), NULL) != 0;
+    for (int y = 0; y < (int)p->height && good; y++)
+        premultiply_line(line_of(p->surface, y), (int)p->width);
+    cairo_surface_mark_dirty(p->surface);
+    if (!good)
+        picture_fail(p, "image.decode", "the PNG is damaged: %.60s", image.message);
     png_image_free(&image);
     return good;
 }
@@ -180,33 +184,33 @@ bool jpeg_pixels_read(struct picture *p)
 
 /* ---- WebP ---- */
 
-bool webp_read(struct picture *p)
+bool webp_head_read(struct picture *p)
 {
     WebPBitstreamFeatures about;
-    WebPDecoderConfig config;
-    unsigned char *rgba;
-    bool good;
 
     if (WebPGetFeatures(p->bytes.p, p->bytes.n, &about) != VP8_STATUS_OK || about.has_animation)
         return picture_fail(
             p, "image.decode", "the WebP is %s", about.has_animation ? "an animation" : "damaged");
     p->width = about.width;
     p->height = about.height;
-    if (!picture_surface(p) || !WebPInitDecoderConfig(&config))
-        return false;
-    rgba = cell_alloc((size_t)about.width * (size_t)about.height * 4);
-    config.output.colorspace = MODE_RGBA;
+    return true;
+}
+
+bool webp_pixels_read(struct picture *p)
+{
+    WebPDecoderConfig config;
+    bool good = WebPInitDecoderConfig(&config);
+
+    cairo_surface_flush(p->surface);
+    config.output.colorspace = MODE_bgrA; /* premultiplied */
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = rgba;
-    config.output.u.RGBA.stride = about.width * 4;
-    config.output.u.RGBA.size = (size_t)about.width * (size_t)about.height * 4;
-    good = WebPDecode(p->bytes.p, p->bytes.n, &config) == VP8_STATUS_OK;
-    if (good)
-        put_rgba(p, rgba);
-    else
-        picture_fail(p, "image.decode", "the WebP is damaged");
-    free(rgba);
-    return good;
+    config.output.u.RGBA.rgba = cairo_image_surface_get_data(p->surface);
+    config.output.u.RGBA.stride = cairo_image_surface_get_stride(p->surface);
+    config.output.u.RGBA.size = (size_t)config.output.u.RGBA.stride *
+                                (size_t)cairo_image_surface_get_height(p->surface);
+    good = good && WebPDecode(p->bytes.p, p->bytes.n, &config) == VP8_STATUS_OK;
+    cairo_surface_mark_dirty(p->surface);
+    return good || picture_fail(p, "image.decode", "the WebP is damaged");
 }
 
 /* ---- GIF: the first picture ---- */
@@ -293,21 +297,27 @@ static bool gif_picture(struct picture *p, GifFileType *gif)
     return good;
 }
 
-bool gif_read(struct picture *p)
+bool gif_head_read(struct picture *p)
+{
+    const unsigned char *size = p->bytes.p + 6; /* behind "GIF89a" */
+
+    if (p->bytes.n < 10)
+        return picture_fail(p, "image.decode", "the GIF is damaged");
+    p->width = size[0] | size[1] << 8;
+    p->height = size[2] | size[3] << 8;
+    return true;
+}
+
+bool gif_pixels_read(struct picture *p)
 {
     struct gif_source source = {p->bytes.p, p->bytes.n, 0};
     int error = 0;
     GifFileType *gif = DGifOpen(&source, gif_take, &error);
-    bool good;
+    bool good = gif && gif_picture(p, gif);
 
-    if (!gif)
-        return picture_fail(p, "image.decode", "the GIF is damaged");
-    p->width = gif->SWidth;
-    p->height = gif->SHeight;
-    good = picture_surface(p) &&
-           (gif_picture(p, gif) || picture_fail(p, "image.decode", "the GIF is damaged"));
-    DGifCloseFile(gif, &error);
-    return good;
+    if (gif)
+        DGifCloseFile(gif, &error);
+    return good || picture_fail(p, "image.decode", "the GIF is damaged");
 }
 
 /* ---- what is done with pixels ---- */

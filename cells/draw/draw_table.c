@@ -29,6 +29,7 @@ static bool column_style(
         PANGO_WEIGHT_MEDIUM, PANGO_WEIGHT_SEMIBOLD, PANGO_WEIGHT_BOLD};
     struct element own = *e;
     const char *family = fonts_family(d, el_text(e, "font_family", "inter"));
+    PangoAttrList *attributes;
     int align, valign, weight;
 
     own.json = c->json;
@@ -49,6 +50,10 @@ static bool column_style(
     c->bold = pango_font_description_copy(c->font);
     pango_font_description_set_weight(c->bold, PANGO_WEIGHT_SEMIBOLD);
     c->layout = pango_layout_new(d->pango);
+    attributes = pango_attr_list_new();
+    pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(FALSE));
+    pango_layout_set_attributes(c->layout, attributes);
+    pango_attr_list_unref(attributes);
     pango_layout_set_wrap(c->layout, PANGO_WRAP_WORD_CHAR);
     return true;
 }
@@ -363,14 +368,10 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
         cairo_clip(d->cairo);
     }
     cairo_set_source_rgba(d->cairo, c->color.r, c->color.g, c->color.b, c->color.a);
-    cairo_move_to(d->cairo, t->e->x + c->x + t->padding,
+    letters_all(d, c->layout, t->e->x + c->x + t->padding,
         y + t->padding + (room - h / (double)PANGO_SCALE) * c->valign / 2);
-    pango_cairo_show_layout(d->cairo, c->layout);
     cairo_restore(d->cairo);
-    cairo_new_path(d->cairo);
-    if (pango_layout_get_unknown_glyphs_count(c->layout))
-        report_warning(
-            d, t->e, "", "text.font_missing_glyph", "some of its letters are in none of the fonts");
+    letters_check(d, t->e, "", c->layout);
 }
 
 static void draw_cell(

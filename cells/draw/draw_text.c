@@ -9,7 +9,7 @@
 #include "draw.h"
 #include "util/str.h"
 
-enum { LINES_MAX = 20000, SHRINK_STEPS = 60 };
+enum { LINES_MAX = 20000, SHRINK_STEPS = 60, SPACING_MAX = 1000 };
 
 struct text_made {
     PangoLayout *layout;
@@ -151,6 +151,8 @@ static bool wraps(const struct element *e)
 static void set_text(struct drawing *d, struct element *e, struct text_made *t)
 {
     PangoAttrList *list = pango_attr_list_new();
+    /* pango adds the widths of letters as int, in steps of 1/1024 pt */
+    double spacing = fmin(fmax(el_number(e, "letter_spacing", 0), -SPACING_MAX), SPACING_MAX);
     wharf_str said;
 
     if (json_is(json_get(e->json, "spans"), JSON_ARRAY))
@@ -162,13 +164,13 @@ static void set_text(struct drawing *d, struct element *e, struct text_made *t)
     if (!wraps(e))
         said = one_line(d->arena, said);
     pango_layout_set_text(t->layout, said.p, (int)said.n);
+    pango_attr_list_insert(list, pango_attr_insert_hyphens_new(FALSE)); /* a number has none */
     if (el_truth(e, "underline", false))
         pango_attr_list_insert(list, pango_attr_underline_new(PANGO_UNDERLINE_SINGLE));
     if (el_truth(e, "strike", false))
         pango_attr_list_insert(list, pango_attr_strikethrough_new(TRUE));
-    if (el_number(e, "letter_spacing", 0) != 0)
-        pango_attr_list_insert(list,
-            pango_attr_letter_spacing_new((int)(el_number(e, "letter_spacing", 0) * PANGO_SCALE)));
+    if (spacing != 0)
+        pango_attr_list_insert(list, pango_attr_letter_spacing_new((int)(spacing * PANGO_SCALE)));
     pango_layout_set_attributes(t->layout, list);
     pango_attr_list_unref(list);
 }
@@ -255,7 +257,7 @@ static bool shrink(struct drawing *d, struct element *e, struct text_made *t)
     double least = fmin(fmax(el_number(e, "shrink_to", 0), 1), t->size), step;
 
     step = fmax((t->size - least) / SHRINK_STEPS, 0.25);
-    while (!fits(t) && t->size > least) {
+    while (!fits(t) && t->size > least && report_goes_on(d)) {
         if (!lay_out(d, e, t, fmax(t->size - step, least)))
             return false;
     }
@@ -283,16 +285,6 @@ static bool set_box(struct drawing *d, struct element *e, struct text_made *t)
     return true;
 }
 
-static bool warn_glyphs(struct drawing *d, struct element *e, struct text_made *t)
-{
-    int unknown = pango_layout_get_unknown_glyphs_count(t->layout);
-
-    if (unknown)
-        report_warning(d, e, "value", "text.font_missing_glyph",
-            "%d of its letters are in none of the fonts", unknown);
-    return true;
-}
-
 bool text_measure(struct drawing *d, struct element *e)
 {
     static const char *const aligns[] = {"left", "center", "right", "justify", NULL};
@@ -317,7 +309,8 @@ bool text_measure(struct drawing *d, struct element *e)
         text_done(e);
         return false;
     }
-    return warn_glyphs(d, e, t);
+    letters_check(d, e, "value", t->layout);
+    return true;
 }
 
 void text_done(struct element *e)
@@ -405,11 +398,10 @@ bool text_draw(struct drawing *d, struct element *e)
         if (i < t->from)
             continue;
         pango_layout_iter_get_line_extents(iter, NULL, &logical);
-        cairo_move_to(d->cairo, line_x(e, t, &logical), y + (i - t->from) * t->advance);
-        pango_cairo_show_layout_line(d->cairo, pango_layout_iter_get_line_readonly(iter));
+        letters_line(d, pango_layout_iter_get_line_readonly(iter), line_x(e, t, &logical),
+            y + (i - t->from) * t->advance);
     } while (++i < t->to && pango_layout_iter_next_line(iter));
     pango_layout_iter_free(iter);
-    cairo_new_path(d->cairo);
     cairo_restore(d->cairo);
     return true;
 }
@@ -431,9 +423,7 @@ void text_caption(struct drawing *d, const char *z, double x, double y, double w
         pango_layout_set_font_description(layout, font);
         pango_layout_get_size(layout, &w, &h);
     }
-    cairo_move_to(d->cairo, x + (width - w / (double)PANGO_SCALE) / 2, y);
-    pango_cairo_show_layout(d->cairo, layout);
-    cairo_new_path(d->cairo);
+    letters_all(d, layout, x + (width - w / (double)PANGO_SCALE) / 2, y);
     pango_font_description_free(font);
     g_object_unref(layout);
 }

@@ -31,7 +31,9 @@ struct draw_told {
     uint32_t verdict; /* enum draw_verdict */
     uint32_t pages;
     uint64_t bytes; /* of the blocks together */
-    uint64_t spoiled; /* 1: fonts of the call are in the process, which is good for no other */
+    /* 1: the process has fonts of the call, or an SVG that is not done yet: it is good for no
+     * other */
+    uint64_t spoiled;
     char reason[DRAW_REASON]; /* of DRAW_TOO_COMPLEX */
 };
 

@@ -22,7 +22,7 @@
 
 enum { WAIT_US = 10000000 };
 
-static const struct cell_kind draw_kind = {.name = "draw",
+const struct cell_kind host_draw_kind = {.name = "draw",
     .min = 1,
     .max = 8,
     .calls = 1,
@@ -212,7 +212,8 @@ static int64_t due_us(const wharf_req *req)
 
 static wharf_status run_work(wharf_req *req, struct draw_work *w)
 {
-    struct cell_pool *pool = cell_shared_pool(&cells, &draw_kind, req->engine->config->cell_dir);
+    struct cell_pool *pool = cell_shared_pool(
+        &cells, &host_draw_kind, req->engine->config->cell_dir);
     struct draw_call head = {
         .format = w->wish->format, .n_blobs = w->wish->n_blobs, .request = w->wish->request.n};
     struct cell_call call = {.payload = {(const char *)&head, sizeof(head)},

@@ -63,24 +63,24 @@ def run(*argv, good=(0,)):
     return done
 
 
-def draw_many(tmp_path, request, form=PDF, blobs=(), times=1):
+def draw_many(tmp_path, request, form=PDF, blobs=(), times=1, limit=60000):
     source, out = tmp_path / "request.json", tmp_path / f"out.{('', 'pdf', 'png', 'zpl', 'none')[form]}"
     source.write_text(json.dumps(request))
     files = []
     for i, blob in enumerate(blobs):
         files.append(tmp_path / f"blob.{i}")
         files[-1].write_bytes(blob)
-    lines = run(ONCE, "--times", times, CELLS, form, source, out, *files).stdout.split("\n")
+    lines = run(ONCE, "--times", times, "--limit", limit, CELLS, form, source, out, *files).stdout.split("\n")
     return [Made(out, lines[2 * i:2 * i + 2]) for i in range(times)]
 
 
-def draw(tmp_path, raw, form=PDF, blobs=(), told=None, **body):
-    """Draws the elements of `raw`; told: further members of the request."""
+def draw(tmp_path, raw, form=PDF, blobs=(), told=None, limit=60000, **body):
+    """Draws the elements of `raw`; told: further members of the request; limit: ms."""
     body.setdefault("size", "4x6")
-    return draw_many(tmp_path, {"now": NOW, "body": {"raw": raw, **body}, **(told or {})}, form, blobs)[0]
+    return draw_many(tmp_path, {"now": NOW, "body": {"raw": raw, **body}, **(told or {})}, form, blobs, limit=limit)[0]
 
 
-def read_codes(picture):
+def read_codes(picture, kinds=READERS):
     """What zbarimg and ZXingReader read in a picture: a set of texts. ZXingReader looks for some kinds in the middle only, so what is dark is cut out."""
     cut = picture.with_suffix(".cut.png")
     with Image.open(picture) as page:
@@ -90,7 +90,7 @@ def read_codes(picture):
     found = set()
     bars = run("zbarimg", "-q", "--raw", picture, good=(0, 4))
     found |= {line for line in bars.stdout.split("\n") if line}
-    for kind in READERS:  # it ends with an assertion where a bar code is seen by several of its readers
+    for kind in kinds:  # it ends with an assertion where a bar code is seen by several of its readers
         other = run("ZXingReader", "-format", kind, cut, good=(0, 1, 255, -6))
         found |= set(re.findall(r'^Text: +"(.*)"$', other.stdout, re.M))
     return found

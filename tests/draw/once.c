@@ -3,8 +3,8 @@
  *   draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]
  *
  * FORMAT is 1 to 4 (services/render/draw_wire.h). The drawing goes to OUT, the report to standard
- * output, and before it a line that says how the run ended. --times N before all: as often, by
- * one process of one owner. */
+ * output, and before it a line that says how the run ended. Before all may stand: --times N (as
+ * often, by one process of one owner), --limit MS (for each; 60,000). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #include "cell/cell.h"
 #include "render/draw_wire.h"
+#include "render/host_draw.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
@@ -22,15 +23,6 @@ enum { SECOND = 1000000, BLOBS = 64 };
 
 static const char *const statuses[] = {
     "ok", "failed", "crashed", "deadline", "memory", "protocol", "canceled", "unavailable"};
-static const struct cell_kind kind = {.name = "draw",
-    .min = 1,
-    .max = 1,
-    .calls = 1,
-    .owned_calls = 100,
-    .memory_mib = 512,
-    .cpu_s = 120,
-    .frame_max = 4 * DRAW_REPORT_MAX,
-    .log_fd = STDERR_FILENO};
 
 static char *read_file(const char *path, size_t *ret_n)
 {
@@ -89,13 +81,14 @@ static void answer(struct cell_run *run, wharf_str name)
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 
-static void run(struct cell_pool *pool, int fd, const struct draw_call *head, const char *out)
+static void run(
+    struct cell_pool *pool, int fd, const struct draw_call *head, const char *out, long limit_ms)
 {
     struct cell_call call = {.payload = {(const char *)head, sizeof(*head)},
         .owner = str_z("somebody"),
         .fds = &fd,
         .n_fds = 1,
-        .deadline_us = clock_monotonic_us() + 60 * SECOND,
+        .deadline_us = clock_monotonic_us() + limit_ms * 1000,
         .wait_us = 60 * SECOND};
     struct cell_run *r;
     struct draw_told told = {0};
@@ -114,6 +107,8 @@ static void run(struct cell_pool *pool, int fd, const struct draw_call *head, co
         fclose(f);
     if (cell_run_result(r)->status == CELL_OK && said.n >= sizeof(told)) {
         memcpy(&told, said.p, sizeof(told));
+        if (told.spoiled)
+            cell_run_spoil(r);
         printf("ok %u %s\n%.*s\n", told.verdict, told.reason, (int)(said.n - sizeof(told)),
             said.p + sizeof(told));
     } else {
@@ -125,16 +120,14 @@ static void run(struct cell_pool *pool, int fd, const struct draw_call *head, co
 int main(int argc, char **argv)
 {
     struct draw_call head = {0};
+    struct cell_kind kind = host_draw_kind;
     struct cell_pool *pool;
     char *paths[BLOBS];
-    long times = 1;
+    long times = 1, limit_ms = 60000;
     int fd, n = 1;
 
-    if (argc > 2 && strcmp(argv[1], "--times") == 0) {
-        times = strtol(argv[2], NULL, 10);
-        argc -= 2;
-        argv += 2;
-    }
+    for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2)
+        *(strcmp(argv[1], "--times") == 0 ? &times : &limit_ms) = strtol(argv[2], NULL, 10);
     if (argc < 5) {
         fprintf(stderr, "draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]\n");
         return 2;
@@ -144,9 +137,11 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc && n < BLOBS; i++)
         paths[n++] = argv[i];
     fd = wish_file(paths, n, &head);
+    kind.max = kind.min; /* one process for all times */
+    kind.log_fd = STDERR_FILENO;
     pool = cell_pool_new(&kind, argv[1]);
     while (times-- > 0)
-        run(pool, fd, &head, argv[4]);
+        run(pool, fd, &head, argv[4], limit_ms);
     cell_pool_free(pool);
     return 0;
 }

@@ -52,6 +52,13 @@ def test_text_wraps_is_cut_and_shrinks(tmp_path):
     assert {"large", "wide"} <= {w[0] for w in words}
 
 
+def test_words_that_are_broken_get_no_hyphen(tmp_path):
+    number = "SERIALNUMBERABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    made = draw(tmp_path, [{"type": "text", "x": 10, "y": 10, "value": number, "width": 60, "wrap": True},
+                           {"type": "table", "x": 100, "y": 10, "width": 60, "rows": [1], "columns": [{"value": number}]}]).check()
+    assert len(made.words()[0]) > 6 and "".join(w[0] for w in made.words()[0]).count("-") == 0
+
+
 def test_letters_of_many_scripts_can_be_copied(tmp_path):
     texts = ["Ünïcödé ŁŻ", "Ελληνικά", "Кириллица"]
     made = draw(tmp_path, [{"type": "text", "x": 10, "y": 20 + 30 * i, "value": t} for i, t in enumerate(texts)]).check()
@@ -225,7 +232,7 @@ def test_the_language_of_a_pdf(tmp_path):
     assert draw(tmp_path, raw, info={"lang": "(x)"}).verdict == REFUSED
 
 
-def test_the_same_request_makes_the_same_bytes(tmp_path):
+def test_the_same_request_makes_the_same_bytes(tmp_path, monkeypatch):
     request = {"now": NOW, "body": {"size": "4x6", "raw": [
         {"type": "text", "x": 10, "y": 10, "value": "Hello", "font_weight": "bold"}, {"type": "qr", "x": 10, "y": 50, "size": 60, "value": "a"},
         {"type": "image", "x": 100, "y": 50, "width": 50, "value": b64(png())}]}}
@@ -233,6 +240,9 @@ def test_the_same_request_makes_the_same_bytes(tmp_path):
     assert all(m.ended == "ok" for m in first)
     other = draw_many(tmp_path, request)[0]
     assert first[0].bytes == other.bytes and len(other.bytes) > 1000
+    for name, value in (("TZ", "Asia/Tokyo"), ("LC_ALL", "de_DE.UTF-8"), ("LANG", "ar_EG.UTF-8"), ("FONTCONFIG_FILE", "/nowhere"), ("HOME", "/nowhere")):
+        monkeypatch.setenv(name, value)
+    assert draw_many(tmp_path, request)[0].bytes == other.bytes
 
 
 def test_png_has_the_density_that_is_asked_for(tmp_path):
