@@ -309,4 +309,4 @@ static wharf_status render_pdf(
 }
 
 const wharf_templates_render_api templates_render_table = {
-    WHARF_HEAD(wharf_templates_render_api), render_pdf};
+    WHARF_HEAD(wharf_templates_render_api), render_pdf, draft_draw};
