@@ -61,6 +61,20 @@ def test_which_template(client, item, location):
     assert "Mug," in line()
 
 
+def test_the_location_of_the_row_says_which_template(org, client):
+    """Spec 05 sections 7 and 8: without `location_id` the default of the row's own location is drawn; `location_id` comes first."""
+    here, away = make_location(client), make_location(client)
+    laptop = client.post("/v1/items", {"name": "Laptop 15", "is_asset": True}, expect=201).data["id"]
+    asset = client.post("/v1/assets", {"item_id": laptop, "location_id": here["id"], "serial_number": "LAP-77"}, expect=201).data["id"]
+    for place in (here, away):
+        client.post(TEMPLATES, {"name": "Of a place", "set_as_default": True, "location_id": place["id"], "template_data": {"type": "asset__asset_label_pdf", "text_line_1": "here" if place is here else "away"}}, expect=201)
+    resource = {"type": "asset", "id": asset}
+    assert "here" in said(drawn(client, "asset__asset_label_pdf", resource=resource))
+    assert "away" in said(drawn(client, "asset__asset_label_pdf", resource=resource, location_id=away["id"]))
+    local = org.client(scopes="templates:read,assets:read", locations=[here["id"]])
+    assert "here" in said(drawn(local, "asset__asset_label_pdf", resource=resource))
+
+
 def test_an_older_version(client, item):
     made = client.post(TEMPLATES, {"name": "Older", "set_as_default": False, "template_data": {"type": "item__item_label_pdf", "text_line_1": "one"}}, expect=201).data["id"]
     client.post(f"{TEMPLATES}/{made}", {"template_data": {"type": "item__item_label_pdf", "text_line_1": "two"}}, expect=200)
