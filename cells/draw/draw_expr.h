@@ -66,8 +66,7 @@ bool value_equal(const struct wharf_json *a, const struct wharf_json *b);
 /* Compares numbers as numbers, others as text. Returns less than, equal to or more than 0. */
 int value_order(struct arena *a, const struct wharf_json *x, const struct wharf_json *y);
 /* Tells whether `what` is an element of a list, a part of a text, or a key of an object. */
-bool value_contains(
-    struct arena *a, const struct wharf_json *in, const struct wharf_json *what);
+bool value_contains(struct arena *a, const struct wharf_json *in, const struct wharf_json *what);
 /* Finds a path of names and indexes in points ("a.b.0"); NULL when it is not there. */
 const struct wharf_json *value_at(const struct wharf_json *v, wharf_str path);
 

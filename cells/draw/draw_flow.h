@@ -31,8 +31,8 @@ bool nothing_draw(struct drawing *d, struct element *e);
 
 /* ---- draw_table.c ---- */
 
-void table_place(struct drawing *d, struct layout *l, struct element *e, struct cursor *c,
-    double x, double width);
+void table_place(struct drawing *d, struct layout *l, struct element *e, struct cursor *c, double x,
+    double width);
 bool table_measure(struct drawing *d, struct element *e);
 bool table_draw(struct drawing *d, struct element *e);
 void table_done(struct element *e);

@@ -174,30 +174,41 @@ static wharf_str size_of(const struct render *r)
     return stock_has_size(r->stock, WHARF_S("letter")) ? usual_paper(r) : usual;
 }
 
-/* Makes the definition, with the request's sheet in place of its own. */
-static wharf_status settle_body(struct render *r)
-{
-    const wharf_json *body = W->json->get(r->data, "definition"),
-                     *sheet = W->json->get(r->wish, "sheet");
-    wharf_out *out = W->json->builder(r->req);
-    wharf_status s = WHARF_OK;
+static const char *const replaced[] = {"sheet", "snap_barcodes", "zpl_native"};
+enum { REPLACED = 3 };
 
-    if (!is(r->type, "custom__pdf"))
-        s = stock_compose(r->req, r->stock, r->data, size_of(r), &body);
-    r->drawing.body = body;
-    if (s == WHARF_OK && json_is_null(body))
-        return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
-            "The built-in template of this type is empty; make one with a definition");
-    if (s != WHARF_OK || json_is_null(sheet))
-        return s;
+/* Puts what the request says of the page in place of what the definition says. */
+static wharf_status replace_members(struct render *r)
+{
+    const wharf_json *body = r->drawing.body;
+    wharf_out *out = W->json->builder(r->req);
+
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(body, 0); m; m = W->json->next(m)) {
-        if (!is(W->json->key(m), "sheet"))
+        size_t i = word_place(W->json->key(m), replaced, REPLACED);
+
+        if (i == REPLACED || json_is_null(W->json->get(r->wish, replaced[i])))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
-    W->json->put(out, "sheet", val_json(sheet));
+    for (size_t i = 0; i < REPLACED; i++) {
+        if (!json_is_null(W->json->get(r->wish, replaced[i])))
+            W->json->put(out, replaced[i], val_json(W->json->get(r->wish, replaced[i])));
+    }
     W->json->close(out);
     return W->json->result(r->req, out, &r->drawing.body);
+}
+
+static wharf_status settle_body(struct render *r)
+{
+    wharf_status s = WHARF_OK;
+
+    r->drawing.body = W->json->get(r->data, "definition");
+    if (!is(r->type, "custom__pdf"))
+        s = stock_compose(r->req, r->stock, r->data, size_of(r), &r->drawing.body);
+    if (s == WHARF_OK && json_is_null(r->drawing.body))
+        return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
+            "The built-in template of this type is empty; make one with a definition");
+    return s == WHARF_OK ? replace_members(r) : s;
 }
 
 /* ---- the whole ---- */

@@ -103,6 +103,15 @@ def test_pictures_and_zpl(client, server, item):
     assert r.headers["Content-Type"] == "application/vnd.zebra-zpl" and r.content.startswith(b"^XA") and r.content.strip().endswith(b"^XZ")
 
 
+def test_zpl_for_a_printer(client, item):
+    """Spec 05 section 8 [O]: the request says for which printer, in place of the definition: dots to the inch, native codes."""
+    body = {"resource": {"type": "item", "id": item["id"]}, "format": "zpl"}
+    usual, fine, native = (whole(client, render(client, "item__item_label_pdf", **body, **more)) for more in ({}, {"snap_barcodes": 300}, {"zpl_native": True}))
+    assert (usual.split()[1:3], fine.split()[1:3]) == ([b"^PW406", b"^LL203"], [b"^PW600", b"^LL300"])
+    assert b"^BCN" not in usual and b"^FDMUG-WH^FS" in native and len(native) < len(usual)
+    client.refused("POST", f"{TEMPLATES}/item__item_label_pdf/render", 400, "validation.failed", ["snap_barcodes"], body={**body, "snap_barcodes": 200})
+
+
 @pytest.mark.parametrize("body, status, code, errors", [
     ({}, 400, "validation.failed", ["resource"]), ({"resource": {"type": "item"}}, 400, "validation.failed", ["resource.id"]), ({"resource": {"type": "shipment", "id": "ship_1"}}, 400, "validation.failed", ["resource.type"]),
     ({"resource": {"type": "item", "id": "item_0000000000000000000000"}}, 400, "validation.failed", ["resource.id"]), ({"data": {}, "records": [{}]}, 400, "validation.failed", ["resource"]),
