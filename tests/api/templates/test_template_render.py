@@ -136,24 +136,6 @@ def test_who_may(org, client, item):
     org.client(scopes="templates:read,assets:read", locations=[away["id"]]).refused("POST", f"{TEMPLATES}/asset__asset_label_pdf/render", 403, "location_access", body={"resource": {"type": "asset", "id": asset["id"]}})
 
 
-def test_labels_of_other_rows(client):
-    """Spec 05 section 10: asset, parcel, container and bin label of real rows."""
-    place = make_location(client)
-    shelf = client.post(f"/v1/locations/{place['id']}/layouts", {"name": "Shelf A", "code": "A1-A"}, expect=201).data
-    pdf = drawn(client, "layout__bin_label_pdf", resource={"type": "layout", "id": shelf["id"]})
-    assert {"Shelf", "A"} <= set(said(pdf)) and codes(picture(pdf, 300)) == [("CODE-128", "A1-A"), ("QR-Code", "A1-A")] and pages(pdf) == [(216, 72)]
-    laptop = client.post("/v1/items", {"name": "Laptop 14", "is_asset": True}, expect=201).data
-    asset = client.post("/v1/assets", {"item_id": laptop["id"], "location_id": place["id"], "serial_number": "LAP-0001"}, expect=201).data
-    pdf = drawn(client, "asset__asset_label_pdf", resource={"type": "asset", "id": asset["id"]})
-    assert "LAP-0001" in said(pdf) and ("CODE-128", "LAP-0001") in codes(picture(pdf, 300))
-    parcel = client.post("/v1/parcels", {"name": "Toner from Globex", "layout_id": shelf["id"], "tracking_number": "JD014600003RU", "weight": 3}, expect=201).data
-    pdf = drawn(client, "parcel__parcel_label_pdf", resource={"type": "parcel", "id": parcel["id"]})
-    assert {"Toner", "Globex"} <= set(said(pdf)) and codes(picture(pdf)) == [("CODE-128", "JD014600003RU"), ("QR-Code", "JD014600003RU")]
-    cage = client.post("/v1/containers", {"name": "Roll cage 7", "tracking_number": "CAGE-0007", "location_id": place["id"], "metadata": {"sscc": "106141411234567897"}}, expect=201).data
-    pdf = drawn(client, "container__container_label_pdf", resource={"type": "container", "id": cage["id"]})
-    assert {"Roll", "cage"} <= set(said(pdf)) and ("CODE-128", "CAGE-0007") in codes(picture(pdf))
-
-
 def shipment(client, place, number="1Z999AA10123456784"):
     return client.post("/v1/shipments", {"type": "outbound", "location_id": place["id"], "tracking_number": number, "order_number": "SO-17", "sender": {"name": "Springfield HQ", "address": ADDRESS},
                                          "recipient": {"name": "Ned Flanders", "address": "744 Evergreen Terrace, Springfield, OR 97477, US"}, "parcels": [{"name": "Box 1", "weight": 4.5, "length": 12, "width": 9, "height": 6}]}, expect=201).data
@@ -179,6 +161,9 @@ def test_printing(org):
     job = shop.get(answer.data["print_job_id"])
     assert job["configuration"]["paper_size"] == "page_size_label_4x6" and (job["resource"]["type"], job["resource"]["id"]) == ("shipment", row["id"])
     assert answer.data["url"] and answer.data["document_id"] is None
+    for member, value in (("data", "SGk="), ("document_id", "dcmt_1"), ("template", {"id": "item__item_label_pdf"}), ("raw", True), ("content_type", "text/plain")):
+        shop.client.refused("POST", f"{TEMPLATES}/shipment__shipping_label_pdf/render", 400, "validation.failed", [f"print.{member}"],
+                            body={"resource": {"type": "shipment", "id": row["id"]}, "print": {"print_station_id": shop.station["id"], member: value}})
     shop.client.refused("POST", f"{TEMPLATES}/shipment__shipping_label_pdf/render", 400, "validation.failed", body={"resource": {"type": "shipment", "id": row["id"]}, "print": {"print_station_id": shop.station["id"], "printer_name": "None"}})
 
 
@@ -195,15 +180,6 @@ def test_a_packing_slip(client, location, item):
     assert set(pages(pdf)) == {(612, 792)} and len(pages(pdf)) > 1  # the usual location is in the US
     assert {"MUG-WH", "PART-1", "PART-59", "gate", "Flanders"} <= set(found) and found.count("SKU") == len(pages(pdf))
     assert codes(picture(pdf)) == [("CODE-128", "SO-2026-9")]
-
-
-def test_a_receiving_sheet(client, location):
-    """Spec 05 section 10 [O]: expected lines with a barcode per line."""
-    for i in range(3):
-        client.post("/v1/items", {"name": f"Goods {i}", "sku": f"GOODS-{i}"}, expect=201)
-    row = client.post("/v1/manifests", {"location_id": location["id"], "status": "accepted", "purchase_order_number": "PO-77", "articles": [{"sku": f"GOODS-{i}", "packed_qty": 4 + i} for i in range(3)]}, expect=201).data
-    pdf = drawn(client, "manifest__receiving_sheet_pdf", resource={"type": "manifest", "id": row["id"]})
-    assert codes(picture(pdf, 300)) == [("CODE-128", "GOODS-0"), ("CODE-128", "GOODS-1"), ("CODE-128", "GOODS-2"), ("CODE-128", "PO-77")]
 
 
 def test_a_print_job_of_a_template(org):
