@@ -69,6 +69,15 @@ def test_a_moved_word_is_seen():
         assert differ(grey, moved) > 2
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "schemas" / "templates" / "stock").glob("*.json")), ids=lambda p: p.stem)
+def test_each_slot_has_its_place(file):
+    """05 section 10: a text that may be given is shown by each drawing of the type, whatever the size."""
+    stock = json.loads(file.read_text(encoding="utf-8"))
+    for definition in stock.get("definitions", []):
+        text = json.dumps(definition)
+        assert [slot for slot in stock["slots"] if f"{{{{slot:{slot}}}}}" not in text] == []
+
+
 def test_each_type_is_shown():
     types = {json.loads(p.read_text(encoding="utf-8"))["type"] for p in (ROOT / "schemas" / "templates" / "stock").glob("*.json")}
     assert types - {"custom__pdf"} == set(TYPES) == {p.stem for p in PICTURES.glob("*.png")} == set(re.findall(r"\(stock-templates/(\w+)\.png\)", PAGE.read_text(encoding="utf-8")))

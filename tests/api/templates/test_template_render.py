@@ -2,7 +2,7 @@
 import pytest
 import requests
 
-from drawings import TEMPLATES, codes, pages, picture, said, sound, text, whole
+from drawings import PNG, TEMPLATES, codes, pages, picture, said, sound, text, uri, whole
 from test_print_jobs import Shop
 from wharf import WAIT, Server, make_location
 
@@ -44,6 +44,26 @@ def test_texts_of_a_template(client, item):
     assert pages(pdf) == [(288, 144)]
     assert "mug-wh" in said(pdf) and "here" in said(pdf) and "4006381333931" not in said(pdf)
     assert codes(picture(pdf, 300)) == [("CODE-128", "X-MUG-WH")]
+
+
+@pytest.mark.parametrize("type, resource, size", [("shipment__shipping_label_pdf", "shipment", "4x6"), ("asset__asset_label_pdf", "asset", "4x6"), ("parcel__parcel_label_pdf", "parcel", "4x6"), ("container__container_label_pdf", "container", "4x6"),
+                                                  ("layout__bin_label_pdf", "layout", "4x2"), ("fulfillment__packing_slip_pdf", "fulfillment", "letter"), ("shipment__bol_pdf", "shipment", "letter"), ("manifest__receiving_sheet_pdf", "manifest", "letter")])
+def test_each_slot_is_shown(client, server, type, resource, size):
+    """Spec 05 section 10: what the schema lists as a slot is on the paper, by text or as a code; the logo is an image."""
+    slots = next(t["slots"] for t in client.get(f"{TEMPLATES}/schema").data["types"] if t["type"] == type)
+    own = {slot: f"W{i}ORD" for i, slot in enumerate(slots) if slot not in ("org_logo_url", "bol_number", "sscc", "qr_code", "arrow")}
+    own |= {k: v for k, v in {"bol_number": "00614141123456781", "sscc": "106141411234567897", "qr_code": {"order_number": "Q1"}, "arrow": "↑", "org_logo_url": uri(PNG)}.items() if k in slots}
+    made = client.post(TEMPLATES, {"name": "Each slot", "set_as_default": False, "template_data": {"type": type, "dimensions": size, **own}}, expect=201).data["id"]
+    answer = render(client, made, data={resource: {}})
+    assert answer.data["element_errors"] == [], answer.data["element_errors"]
+    pdf = whole(client, answer)
+    read = {value for _, value in codes(picture(pdf, 300))}
+    found = set(said(pdf)) | {v.removeprefix("402").removeprefix("00") if v.isdigit() else v for v in read}
+    wanted = {v for k, v in own.items() if k not in ("qr_code", "org_logo_url", "bol_number", "sscc")}
+    assert wanted <= found, wanted - found
+    assert "qr_code" not in slots or '{"order_number":"Q1"}' in read
+    assert not {"bol_number", "sscc"} & set(slots) or {"40200614141123456781", "00106141411234567897"} & read
+    client.delete(f"{TEMPLATES}/{made}")
 
 
 def test_which_template(client, item, location):
