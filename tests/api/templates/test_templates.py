@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from drawings import TEMPLATES, text
-from wharf import make_location
+from wharf import Client, make_location
 
 ITEM = "item__item_label_pdf"
 TYPES = {"asset__asset_label_pdf", "container__container_label_pdf", "custom__pdf", "fulfillment__packing_slip_pdf", "item__item_label_pdf", "layout__bin_label_pdf",
@@ -39,7 +39,7 @@ def test_built_in_templates(fresh):
 
 @pytest.mark.parametrize("path", [f"{TEMPLATES}?limit=100", f"{TEMPLATES}/{ITEM}/render"])
 def test_who_asks_first(server, path):
-    """Many at once, with keys that only read, on two workers: one row of each type, the same for all."""
+    """Many at once, with keys that only read, on two workers: one row of each type, the same for all; a test key has rows of its own."""
     org = server.organization()
     keys = [org.client(scopes="templates:read") for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -48,6 +48,8 @@ def test_who_asks_first(server, path):
     seen = {tuple(sorted(c.get(f"{TEMPLATES}?limit=100").ids)) for c in keys}
     assert len(seen) == 1 and len(next(iter(seen))) == len(TYPES)
     assert all("?" not in path or tuple(sorted(a.ids)) in seen for a in answers)
+    tried = Client(server, org.key("templates:read", test=True)).get(f"{TEMPLATES}?limit=100").ids
+    assert len(tried) == len(TYPES) and not set(tried) & set(next(iter(seen)))
     assert server.sql("SELECT count(*) FROM templates.template WHERE organization_id = %s AND builtin AND status = 'default'", org.id) == [(len(TYPES),)]
 
 
