@@ -101,7 +101,7 @@ static bool set_options(struct drawing *d, struct element *e, struct code_made *
         s->input_mode = GS1_MODE | GS1PARENS_MODE;
         s->warn_level = WARN_FAIL_ALL; /* wrong lengths and check digits are warnings there */
     }
-    if (m->kind->zint == BARCODE_DATAMATRIX && !option(e, "rectangular", 0))
+    if (m->kind->zint == BARCODE_DATAMATRIX && option(e, "rectangular", 0) == 0)
         s->option_3 = DM_SQUARE;
     if (columns >= 1 && columns <= 67 &&
         (m->kind->zint == BARCODE_PDF417 || m->kind->zint == BARCODE_MICROPDF417 ||
