@@ -35,6 +35,7 @@ static const struct command commands[] = {
     {"verify", command_verify},
     {"backup", command_backup},
     {"restore", command_restore},
+    {"template", command_template},
     {"webhook", command_webhook},
     {"lua", command_lua},
     {"help", command_help},
@@ -113,6 +114,10 @@ static const char help[] =
     "  wharf secret rotate           a new key at the head of the file of master keys\n"
     "  wharf secret status           how many secrets each key has sealed\n"
     "  wharf secret reseal           seal with the current key what older ones have sealed\n"
+    "  wharf template render FILE [--data DATA] [--out FILE] [--format pdf|png|zpl] [--page N] "
+    "[--watch]\n"
+    "                                a definition of a label or paper, drawn without a server; "
+    "--watch: again when a file changes\n"
     "  wharf webhook verify --secret S --id ID --timestamp T --signature V < body\n"
     "                                does the signature of a received webhook fit?\n"
     "  wharf lua init DIR [--template event|http|schedule|manual|before|after]\n"

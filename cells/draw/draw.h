@@ -185,6 +185,7 @@ struct drawing {
 
     double page_width, page_height, top, right, bottom, left; /* margins, with head and foot */
     double dpi, snap; /* 0: bars are not snapped */
+    struct buf *native; /* commands of ZPL for the page, in place of dots; NULL: all is dots */
     unsigned page, pages; /* being drawn; of the record */
     struct buf *sources; /* of WHARF_DRAW_SOURCES, else NULL */
 
@@ -281,7 +282,18 @@ bool pdf_set_language(struct buf *b, wharf_str language);
 
 /* ---- draw_zpl.c ---- */
 
-/* Adds a page as ZPL: the picture (grey, 8 bits, 0 is white) as dots. */
-void zpl_page(struct buf *out, const unsigned char *grey, int width, int height, int stride);
+/* Adds a page as ZPL: the picture (grey, 8 bits, 0 is black) as dots, then the commands. */
+void zpl_page(struct buf *out, const unsigned char *grey, int width, int height, int stride,
+    wharf_str commands);
+
+struct zpl_code { /* a code that the printer may make by itself; lengths in points */
+    const char *value;
+    bool qr; /* else Code 128 */
+    char ecc; /* L, M, Q or H */
+    double x, y, module, width, height; /* of the bars, without white around them */
+};
+/* Adds the command of a code to d->native. False: dots must do, because of what it holds or where
+ * it stands. */
+bool zpl_native(struct drawing *d, const struct zpl_code *code);
 
 #endif

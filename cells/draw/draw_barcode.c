@@ -12,7 +12,7 @@
 #include "draw_code.h"
 #include "util/str.h"
 
-enum { ROWS_MAX = 200, DEFAULT_HEIGHT = 36, DEFAULT_TEXT = 8 };
+enum { ROWS_MAX = 200, DEFAULT_HEIGHT = 36, DEFAULT_ROW = 3, DEFAULT_TEXT = 8 };
 
 #define SMALLEST (0.19 * 72 / 25.4) /* points of the least module that printers print well */
 #define ROUNDING 1e-6
@@ -20,6 +20,7 @@ enum { ROWS_MAX = 200, DEFAULT_HEIGHT = 36, DEFAULT_TEXT = 8 };
 struct code_made {
     struct zint_symbol *symbol;
     const struct code_kind *kind;
+    const char *data; /* as libzint gets it */
     unsigned quiet; /* modules of white inside of the box */
     double module; /* points */
     double columns, rows; /* modules, without quiet zone; of rows as zint counts heights */
@@ -100,7 +101,7 @@ static bool set_options(struct drawing *d, struct element *e, struct code_made *
         s->input_mode = GS1_MODE | GS1PARENS_MODE;
         s->warn_level = WARN_FAIL_ALL; /* wrong lengths and check digits are warnings there */
     }
-    if (m->kind->zint == BARCODE_DATAMATRIX && !option(e, "rectangular", 0))
+    if (m->kind->zint == BARCODE_DATAMATRIX && option(e, "rectangular", 0) == 0)
         s->option_3 = DM_SQUARE;
     if (columns >= 1 && columns <= 67 &&
         (m->kind->zint == BARCODE_PDF417 || m->kind->zint == BARCODE_MICROPDF417 ||
@@ -129,6 +130,7 @@ static bool encode(struct drawing *d, struct element *e, struct code_made *m, wh
 
     if (!data)
         return report_error(d, e, "barcode.invalid_data", "%s", wrong);
+    m->data = data;
     if (!set_options(d, e, m))
         return false;
     status = m->kind->shape == CODE_HEXAGONS
@@ -156,9 +158,13 @@ static void count_modules(struct code_made *m)
 
     m->columns = m->symbol->width;
     m->rows = 0;
-    for (int i = 0; i < n; i++)
-        m->rows += m->kind->shape == CODE_SQUARES || m->kind->shape == CODE_DOTS ? 1
-                                                                                 : row_height(m, i);
+    for (int i = 0; i < n; i++) {
+        double height = row_height(m, i);
+
+        if (m->kind->shape == CODE_STACK && height <= 0)
+            height = DEFAULT_ROW;
+        m->rows += m->kind->shape == CODE_SQUARES || m->kind->shape == CODE_DOTS ? 1 : height;
+    }
     if (m->kind->shape == CODE_HEXAGONS) {
         m->columns = m->symbol->vector->width;
         m->rows = m->symbol->vector->height;
@@ -437,6 +443,38 @@ static void check_quiet(struct drawing *d, struct element *e, const struct code_
             "its quiet zone of %u modules is beyond the edge of the page", m->kind->quiet);
 }
 
+/* Leaves the code to the printer, which makes Code 128 and QR codes by itself. */
+static bool leave_to_printer(
+    struct drawing *d, struct element *e, const struct code_made *m, double x, double y)
+{
+    wharf_str color = el_text(e, "color", "#000000"), ecc = el_text(e, "ecc", "M");
+    const struct zpl_code code = {.value = m->data,
+        .qr = m->kind->zint == BARCODE_QRCODE,
+        .ecc = ecc.p[0],
+        .x = x,
+        .y = y,
+        .module = m->module,
+        .width = m->columns * m->module,
+        .height = m->bars};
+
+    return d->native && (code.qr || str_eqz(str_z(m->kind->name), "code128")) &&
+           (str_eqz(color, "#000000") || str_eqz(color, "#000")) && zpl_native(d, &code);
+}
+
+static void draw_code(struct drawing *d, const struct code_made *m, double x, double y)
+{
+    cairo_new_path(d->cairo);
+    if (m->kind->shape == CODE_HEXAGONS)
+        fill_hexagons(d, m, x, y);
+    else if (m->kind->shape == CODE_DOTS)
+        add_dots(d, m, x, y);
+    else if (m->kind->shape == CODE_BARS && m->symbol->rows == 1)
+        add_row(d, m, x, y);
+    else
+        add_bars(d, m, x, y);
+    cairo_fill(d->cairo);
+}
+
 bool barcode_draw(struct drawing *d, struct element *e)
 {
     struct code_made *m = e->made;
@@ -452,16 +490,8 @@ bool barcode_draw(struct drawing *d, struct element *e)
     if (!color_set(d, e, "color", "#000000"))
         return false;
     check_quiet(d, e, m, x, y, width);
-    cairo_new_path(d->cairo);
-    if (m->kind->shape == CODE_HEXAGONS)
-        fill_hexagons(d, m, x, y);
-    else if (m->kind->shape == CODE_DOTS)
-        add_dots(d, m, x, y);
-    else if (m->kind->shape == CODE_BARS && m->symbol->rows == 1)
-        add_row(d, m, x, y);
-    else
-        add_bars(d, m, x, y);
-    cairo_fill(d->cairo);
+    if (!leave_to_printer(d, e, m, x, y))
+        draw_code(d, m, x, y);
     if (m->text_size > 0)
         text_caption(d, (const char *)m->symbol->text, x, y + m->bars + m->text_size * 0.05, width,
             m->text_size);

@@ -49,8 +49,6 @@ static const struct draw_vars *builtins_of(struct drawing *d)
 /* Refuses by name what this version of the cell does not draw. */
 static bool refuse_unknown(struct drawing *d)
 {
-    if (value_truth(json_get(d->body, "zpl_native")))
-        report_problem(d, str_z("zpl_native"), "it is not drawn by this version");
     if (json_get(d->body, "sheet") && json_get(d->body, "sheet")->type != JSON_NULL &&
         d->format == DRAW_PNG)
         report_problem(d, str_z("sheet"), "a sheet is drawn as PDF or ZPL");

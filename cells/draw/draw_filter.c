@@ -186,14 +186,14 @@ static const struct wharf_json *f_default(const struct filter *f)
 
 static const struct wharf_json *f_join(const struct filter *f)
 {
-    wharf_str with = filter_text(f, 0, ", ");
+    wharf_str with = filter_text(f, 0, ", "), field = filter_text(f, 1, "");
     struct buf out;
 
     if (!json_is(f->v, JSON_ARRAY))
         return f->v;
     buf_init(&out, EXPR_TEXT_MAX);
     for (const struct wharf_json *c = f->v->child; c && !out.failed; c = c->next) {
-        buf_adds(&out, value_as_text(f->e->arena, c));
+        buf_adds(&out, value_as_text(f->e->arena, field.n ? value_at(c, field) : c));
         if (c->next)
             buf_adds(&out, with);
     }
@@ -379,7 +379,7 @@ static const struct {
     unsigned least, most; /* arguments */
 } filters[] = {{"upper", f_upper, 0, 0}, {"lower", f_lower, 0, 0}, {"title", f_title, 0, 0},
     {"trim", f_trim, 0, 0}, {"truncate", f_truncate, 1, 1}, {"default", f_default, 1, 1},
-    {"replace", f_replace, 1, 2}, {"pad", f_pad, 1, 2}, {"join", f_join, 0, 1},
+    {"replace", f_replace, 1, 2}, {"pad", f_pad, 1, 2}, {"join", f_join, 0, 2},
     {"first", f_first, 0, 0}, {"last", f_last, 0, 0}, {"count", f_count, 0, 0},
     {"sum", f_sum, 0, 1}, {"sort", f_sort, 0, 1}, {"where", f_where, 2, 2},
     {"number", filter_number, 0, 1}, {"currency", filter_currency, 1, 1},

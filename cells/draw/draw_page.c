@@ -261,7 +261,9 @@ static void put_zpl(struct pages *p)
                                 1000);
         }
     }
-    zpl_page(p->out, grey, w, h, w);
+    zpl_page(p->out, grey, w, h, w, p->d->native ? buf_str(p->d->native) : (wharf_str){"", 0});
+    if (p->d->native)
+        buf_clear(p->d->native);
     free(grey);
 }
 
@@ -530,6 +532,7 @@ bool draw_all(struct drawing *d, struct buf *out)
 {
     struct pages p = {.d = d, .out = out};
     cairo_font_options_t *options;
+    struct buf native;
 
     d->vector = d->format == DRAW_PDF;
     if (!take_size(d))
@@ -537,6 +540,9 @@ bool draw_all(struct drawing *d, struct buf *out)
     take_page(&p);
     if (!take_sheet(&p) || !fonts_take(d))
         return false;
+    buf_init(&native, DRAW_BYTES_MAX);
+    if (d->format == DRAW_ZPL && value_truth(json_get(d->body, "zpl_native")))
+        d->native = &native;
     options = cairo_font_options_create();
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
     cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
@@ -552,6 +558,8 @@ bool draw_all(struct drawing *d, struct buf *out)
     if (d->vector && out->n && json_is(json_get(json_get(d->body, "info"), "lang"), JSON_STRING) &&
         !pdf_set_language(out, json_text_or(json_get(d->body, "info"), "lang", "")))
         report_problem(d, str_z("info.lang"), "it is no language, which is like en or pt-BR");
+    d->native = NULL;
+    buf_done(&native);
     image_forget(d);
     fonts_leave(d);
     return !d->complex && !d->report.n_problems;

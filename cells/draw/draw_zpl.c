@@ -1,10 +1,11 @@
 /* draw_zpl.c - a page as ZPL: one picture of dots (^GF), with the run lengths of the printer's
- * language; see draw.h. */
+ * language, and codes that the printer makes by itself (^BC, ^BQ); see draw.h. */
+#include <math.h>
 #include <string.h>
 
 #include "draw.h"
 
-enum { DARK = 128, RUN_MAX = 419 };
+enum { DARK = 128, RUN_MAX = 419, MODULE_MAX = 10 };
 
 /* Writes a hexadecimal digit that stands n times: g to z are multiples of 20, G to Y are 1 to
  * 19. */
@@ -59,7 +60,61 @@ static void digits_of(const unsigned char *grey, int width, size_t bytes, char *
     }
 }
 
-void zpl_page(struct buf *out, const unsigned char *grey, int width, int height, int stride)
+/* ---- codes ---- */
+
+/* Tells whether the value may stand in a command as it is: no sign that the language or its Code
+ * 128 reads as another one. */
+static bool is_plain(const char *value)
+{
+    static const char taken[] = "^~>\\_";
+
+    for (const char *p = value; *p; p++) {
+        if (*p < ' ' || *p > '~' || strchr(taken, *p))
+            return false;
+    }
+    return value[0] != 0;
+}
+
+/* Tells whether what is drawn now reaches the page as it is: upright, whole, not in a picture that
+ * is laid on it later. */
+static bool is_direct(struct drawing *d, const struct zpl_code *code)
+{
+    double left, top, right, bottom;
+    cairo_matrix_t m;
+
+    cairo_get_matrix(d->cairo, &m);
+    cairo_clip_extents(d->cairo, &left, &top, &right, &bottom);
+    return m.xx > 0 && fabs(m.xy) < 1e-9 && fabs(m.yx) < 1e-9 && fabs(m.xx - m.yy) < 1e-9 &&
+           cairo_get_group_target(d->cairo) == cairo_get_target(d->cairo) &&
+           code->x >= left - 1e-6 && code->y >= top - 1e-6 &&
+           code->x + code->width <= right + 1e-6 && code->y + code->height <= bottom + 1e-6;
+}
+
+bool zpl_native(struct drawing *d, const struct zpl_code *code)
+{
+    double x = code->x, y = code->y, module = code->module, height = code->height;
+
+    if (!d->native || !is_plain(code->value) || !is_direct(d, code))
+        return false;
+    cairo_user_to_device(d->cairo, &x, &y);
+    cairo_user_to_device_distance(d->cairo, &module, &height);
+    module = round(module);
+    if (x < 0 || y < 0 || module < 1 || module > MODULE_MAX)
+        return false;
+    /* a QR code stands as much lower as the height that ^BY has said */
+    buf_addf(d->native, "^FO%.0f,%.0f^BY%.0f,2,1", round(x), round(y), module);
+    if (code->qr)
+        buf_addf(d->native, "^BQN,2,%.0f^FD%cA,", module, code->ecc);
+    else
+        buf_addf(d->native, "^BCN,%.0f,N,N,N,A^FD", round(height));
+    buf_addf(d->native, "%s^FS\n", code->value);
+    return true;
+}
+
+/* ---- the page ---- */
+
+void zpl_page(struct buf *out, const unsigned char *grey, int width, int height, int stride,
+    wharf_str commands)
 {
     static char line[2][SIDE_MAX * 10]; /* 72 points are at most 2,400 dots */
     size_t bytes = ((size_t)width + 7) / 8, all = bytes * (size_t)height;
@@ -79,5 +134,7 @@ void zpl_page(struct buf *out, const unsigned char *grey, int width, int height,
         else
             put_line(out, now, bytes * 2);
     }
-    buf_addz(out, "^FS\n^PQ1\n^XZ\n");
+    buf_addz(out, "^FS\n");
+    buf_adds(out, commands);
+    buf_addz(out, "^PQ1\n^XZ\n");
 }

@@ -33,12 +33,14 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     declare_resource(d, api, "template", (wharf_str)TEMPLATE_DEFINITION, TEMPLATE_DEFINITION_HASH,
         &template_hooks);
     ROUTES(api, d, routes);
-    api->provide(d, "templates.render", 1, 0, &templates_render_table);
+    api->provide(d, "templates.render", 1, 1, &templates_render_table);
     api->hook(d, "location", &template_location_hooks, 0);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
+    wharf_status s;
+
     templates_self = self;
     templates_blob = W->service(self, "wharf.blob", 1, 2);
     templates_config = W->service(self, "wharf.config", 1, 2);
@@ -49,7 +51,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     templates_http = W->service(self, "wharf.http", 1, 3);
     templates_text = W->service(self, "wharf.text", 1, 1);
     templates_token = W->service(self, "wharf.token", 1, 0);
-    return papers_start(req) == WHARF_OK ? shapes_start(req) : WHARF_INTERNAL;
+    s = papers_start(req);
+    if (s == WHARF_OK)
+        s = stock_start(req);
+    return s == WHARF_OK ? shapes_start(req) : s;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -30,15 +30,26 @@ static wharf_str output_word(wharf_req *req, const wharf_json *wish)
     return templates_http->accepted(req).n ? WHARF_S("binary") : WHARF_S("url");
 }
 
+/* Members of a print job that say what is printed. */
+static const char *const job_sources[] = {"data", "document_id", "template", "raw", "content_type"};
+enum { JOB_SOURCES = 5 };
+
 void output_judge(wharf_req *req, const wharf_json *wish)
 {
     static const struct place print = {.key = "print"};
+    const wharf_json *job = W->json->get(wish, "print");
     wharf_str word = output_word(req, wish);
 
     if (is(word, "document") && W->req->need_scope(req, "documents:write") != WHARF_OK)
         return;
-    if (json_is_null(W->json->get(wish, "print")))
+    if (json_is_null(job))
         return;
+    for (size_t i = 0; i < JOB_SOURCES; i++) {
+        const struct place here = {.up = &print, .key = job_sources[i]};
+
+        if (!json_is_null(W->json->get(job, job_sources[i])))
+            place_wrong(req, &here, "is not sent: the job prints what is drawn");
+    }
     if (is(word, "binary"))
         place_wrong(
             req, &print, "makes a job, which an answer that is the file itself can't tell of");
@@ -171,7 +182,6 @@ static wharf_status make_document(
 static wharf_status make_job(
     wharf_req *req, const struct output *o, wharf_str base64, wharf_str filename, wharf_str *ret_id)
 {
-    static const char *const own[] = {"data", "document_id", "template", "raw", "content_type"};
     const wharf_json *wish = W->json->get(o->wish, "print"), *body;
     wharf_out *out = W->json->builder(req);
     const wharf_rec *rec;
@@ -179,7 +189,7 @@ static wharf_status make_job(
 
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(wish, 0); m; m = W->json->next(m)) {
-        if (word_place(W->json->key(m), own, 5) == 5 && !json_is_null(m))
+        if (!json_is_null(m))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     if (json_is_null(W->json->get(wish, "name")))

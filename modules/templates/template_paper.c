@@ -15,6 +15,15 @@ static struct paper papers[PAPERS_MAX] = {
     {"A4", 595, 842}, {"letter", 612, 792}, {"4x6", 288, 432}, {"a6", 298, 420}};
 static size_t n_papers = 4;
 
+wharf_str keep_text(wharf_str s)
+{
+    char *p = W->mem->plugin_alloc(templates_self, s.n + 1);
+
+    memcpy(p, s.p, s.n);
+    p[s.n] = 0;
+    return (wharf_str){p, s.n};
+}
+
 wharf_status embedded_read(wharf_req *req, const wharf_json **ret)
 {
     return W->json->parse(req, embedded, ret);
@@ -38,12 +47,9 @@ wharf_status papers_start(wharf_req *req)
                                                : NULL;
          row && n_papers < PAPERS_MAX; row = W->json->next(row)) {
         wharf_str name = json_text(row, "name");
-        char *kept = W->mem->plugin_alloc(templates_self, name.n + 1);
 
-        memcpy(kept, name.p, name.n);
-        kept[name.n] = 0;
-        if (!find(kept)) /* the first four have whole points, as the specification says */
-            papers[n_papers++] = (struct paper){kept,
+        if (!find(name.p)) /* the first four have whole points, as the specification says */
+            papers[n_papers++] = (struct paper){keep_text(name).p,
                 json_number(req, W->json->get(row, "width"), 0) * POINTS,
                 json_number(req, W->json->get(row, "height"), 0) * POINTS};
     }

@@ -56,32 +56,6 @@ static wharf_status put_template(struct render *r, const wharf_rec *rec)
     return W->json->result(r->req, out, &r->drawing.template);
 }
 
-static wharf_status find_template(struct render *r)
-{
-    const wharf_json *stock;
-    const wharf_rec *rec;
-    wharf_status s = templates_builtin(r->req);
-
-    if (s == WHARF_OK)
-        s = stock_find(r->req, r->word, &stock);
-    r->id = r->word;
-    if (s == WHARF_OK && stock)
-        s = find_default(r, r->word);
-    if (s == WHARF_OK)
-        s = W->res->fetch(r->req, "template", r->id, 0, &rec);
-    if (s != WHARF_OK)
-        return s;
-    r->type = field_text(rec, TEMPLATE_TYPE);
-    r->data = field_json(rec, TEMPLATE_TEMPLATE_DATA);
-    if (!r->location.n)
-        r->location = field_text(rec, TEMPLATE_LOCATION_ID);
-    if (r->version.n)
-        s = read_version(r);
-    if (s == WHARF_OK)
-        s = put_template(r, rec);
-    return s == WHARF_OK ? stock_find(r->req, r->type, &r->stock) : s;
-}
-
 /* ---- of what it is drawn ---- */
 
 /* Checks that one of the three is there. Returns which, by its place; 3: none. */
@@ -126,12 +100,50 @@ static wharf_status load_resource(struct render *r)
     return W->json->result(r->req, out, &r->drawing.data);
 }
 
-static wharf_status load_source(struct render *r, size_t which)
+/* Opens the row of the template. */
+static wharf_status open_template(struct render *r)
+{
+    const wharf_rec *rec;
+    wharf_status s = W->res->fetch(r->req, "template", r->id, 0, &rec);
+
+    if (s != WHARF_OK)
+        return s;
+    r->type = field_text(rec, TEMPLATE_TYPE);
+    r->data = field_json(rec, TEMPLATE_TEMPLATE_DATA);
+    if (!r->location.n)
+        r->location = field_text(rec, TEMPLATE_LOCATION_ID);
+    if (r->version.n)
+        s = read_version(r);
+    return s == WHARF_OK ? put_template(r, rec) : s;
+}
+
+/* Finds what is drawn: the template, then the row, whose location says which template is meant
+ * where only a type is named. source: where the data comes from, as judge_source() says. */
+static wharf_status find_both(struct render *r, size_t source)
+{
+    wharf_status s = templates_builtin(r->req);
+    bool type;
+
+    if (s == WHARF_OK)
+        s = stock_find(r->req, r->word, &r->stock);
+    type = r->stock != NULL;
+    r->id = r->word;
+    if (s == WHARF_OK && type && source == 0)
+        s = load_resource(r);
+    if (s == WHARF_OK && type)
+        s = find_default(r, r->word);
+    if (s == WHARF_OK)
+        s = open_template(r);
+    if (s == WHARF_OK)
+        s = stock_find(r->req, r->type, &r->stock);
+    return s == WHARF_OK && !type && source == 0 ? load_resource(r) : s;
+}
+
+/* Finds data that is sent, or that the template has as its sample. */
+static wharf_status load_data(struct render *r, size_t which)
 {
     static const struct place at = {.key = "resource"};
 
-    if (which == 0)
-        return load_resource(r);
     r->drawing.data = which == 1 ? W->json->get(r->wish, "data") : NULL;
     r->drawing.records = which == 2 ? W->json->get(r->wish, "records") : NULL;
     if (which < 3)
@@ -162,30 +174,41 @@ static wharf_str size_of(const struct render *r)
     return stock_has_size(r->stock, WHARF_S("letter")) ? usual_paper(r) : usual;
 }
 
-/* Makes the definition, with the request's sheet in place of its own. */
-static wharf_status settle_body(struct render *r)
-{
-    const wharf_json *body = W->json->get(r->data, "definition"),
-                     *sheet = W->json->get(r->wish, "sheet");
-    wharf_out *out = W->json->builder(r->req);
-    wharf_status s = WHARF_OK;
+static const char *const replaced[] = {"sheet", "snap_barcodes", "zpl_native"};
+enum { REPLACED = 3 };
 
-    if (!is(r->type, "custom__pdf"))
-        s = stock_compose(r->req, r->stock, r->data, size_of(r), &body);
-    r->drawing.body = body;
-    if (s == WHARF_OK && json_is_null(body))
-        return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
-            "The built-in template of this type is empty; make one with a definition");
-    if (s != WHARF_OK || json_is_null(sheet))
-        return s;
+/* Puts what the request says of the page in place of what the definition says. */
+static wharf_status replace_members(struct render *r)
+{
+    const wharf_json *body = r->drawing.body;
+    wharf_out *out = W->json->builder(r->req);
+
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(body, 0); m; m = W->json->next(m)) {
-        if (!is(W->json->key(m), "sheet"))
+        size_t i = word_place(W->json->key(m), replaced, REPLACED);
+
+        if (i == REPLACED || json_is_null(W->json->get(r->wish, replaced[i])))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
-    W->json->put(out, "sheet", val_json(sheet));
+    for (size_t i = 0; i < REPLACED; i++) {
+        if (!json_is_null(W->json->get(r->wish, replaced[i])))
+            W->json->put(out, replaced[i], val_json(W->json->get(r->wish, replaced[i])));
+    }
     W->json->close(out);
     return W->json->result(r->req, out, &r->drawing.body);
+}
+
+static wharf_status settle_body(struct render *r)
+{
+    wharf_status s = WHARF_OK;
+
+    r->drawing.body = W->json->get(r->data, "definition");
+    if (!is(r->type, "custom__pdf"))
+        s = stock_compose(r->req, r->stock, r->data, size_of(r), &r->drawing.body);
+    if (s == WHARF_OK && json_is_null(r->drawing.body))
+        return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
+            "The built-in template of this type is empty; make one with a definition");
+    return s == WHARF_OK ? replace_members(r) : s;
 }
 
 /* ---- the whole ---- */
@@ -240,10 +263,10 @@ static wharf_status draw_and_send(struct render *r)
 /* Makes the drawing: the template, the data, the definition. */
 static wharf_status prepare(struct render *r, size_t source)
 {
-    wharf_status s = find_template(r);
+    wharf_status s = find_both(r, source);
 
-    if (s == WHARF_OK)
-        s = load_source(r, source);
+    if (s == WHARF_OK && source > 0)
+        s = load_data(r, source);
     if (s == WHARF_OK)
         s = context_load(r->req, r->location, &r->drawing);
     return s == WHARF_OK ? settle_body(r) : s;
@@ -309,4 +332,4 @@ static wharf_status render_pdf(
 }
 
 const wharf_templates_render_api templates_render_table = {
-    WHARF_HEAD(wharf_templates_render_api), render_pdf};
+    WHARF_HEAD(wharf_templates_render_api), render_pdf, draft_draw};

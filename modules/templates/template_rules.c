@@ -11,19 +11,17 @@ static const char data_text[] = "template_data";
 /* ---- those that come with the server ---- */
 
 /* Writes the built-in ones as a list: type, name, dimensions. */
-static wharf_status list_builtin(wharf_req *req, wharf_str *ret_text, int64_t *ret_n)
+static wharf_status list_builtin(wharf_req *req, wharf_str *ret_text)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_json *all;
-    wharf_status s = embedded_read(req, &all);
+    wharf_status s = WHARF_OK;
+    const wharf_json *m;
 
-    *ret_n = 0;
     W->json->open(out, NULL, '[');
-    for (const wharf_json *m = s == WHARF_OK ? W->json->at(all, 0) : NULL; m;
-         m = W->json->next(m)) {
-        if (W->json->type(m) != WHARF_J_OBJECT)
-            continue;
-        ++*ret_n;
+    for (size_t i = 0; s == WHARF_OK && stock_type(i); i++) {
+        s = stock_find(req, z(stock_type(i)), &m);
+        if (s != WHARF_OK)
+            return s;
         W->json->open(out, NULL, '{');
         W->json->put(out, "type", val_text(json_text(m, "type")));
         W->json->put(out, "name", val_text(json_text(m, "name")));
@@ -35,19 +33,30 @@ static wharf_status list_builtin(wharf_req *req, wharf_str *ret_text, int64_t *r
     return s;
 }
 
+/* Tells whether the organization has all of them. */
+static wharf_status has_builtin(wharf_req *req, bool *ret_all)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM templates.template WHERE organization_id = $1::text AND builtin";
+    const wharf_val arg = val_text(W->req->organization(req));
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+
+    *ret_all = s == WHARF_OK && row_int(rows, 0, 0) >= (int64_t)stock_count();
+    return s;
+}
+
+/* Makes those that it does not have. */
 static wharf_status make_builtin(wharf_req *req)
 {
-    static const char ask[] =
-        "SELECT count(*) FROM templates.template WHERE organization_id = $1::text AND builtin";
     wharf_str ids[BUILTIN_MAX], text;
     wharf_val args[4] = {val_text(W->req->organization(req))};
-    const wharf_rows *rows;
-    int64_t n;
-    wharf_status s = list_builtin(req, &text, &n);
+    bool all;
+    wharf_status s = has_builtin(req, &all);
 
-    if (s == WHARF_OK)
-        s = W->db->query(req, ask, args, 1, &rows);
-    if (s != WHARF_OK || row_int(rows, 0, 0) >= n)
+    if (s == WHARF_OK && !all)
+        s = list_builtin(req, &text);
+    if (s != WHARF_OK || all)
         return s;
     for (size_t i = 0; i < BUILTIN_MAX; i++)
         ids[i] = W->req->new_id(req, "temp");
@@ -94,9 +103,10 @@ static wharf_status template_rows(wharf_req *req, wharf_where *where)
 
 /* ---- template_data ---- */
 
-static void judge_stock(wharf_req *req, const wharf_json *data, const wharf_json *stock)
+static void judge_stock(
+    wharf_req *req, const wharf_json *data, const wharf_json *stock, const struct place *root)
 {
-    static const struct place root = {.key = data_text}, at = {.up = &root, .key = "dimensions"};
+    const struct place at = {.up = root, .key = "dimensions"};
     wharf_str size = json_text(data, "dimensions");
 
     if (size.n && !stock_has_size(stock, size))
@@ -113,38 +123,48 @@ static wharf_str size_of(
     return size.n ? size : stock_usual_size(stock);
 }
 
-/* Judges template_data, and sets what follows of it. */
-static wharf_status settle_data(wharf_req *req, wharf_rec *rec)
+wharf_status data_judge(wharf_req *req, const wharf_json *data, const struct place *root,
+    const wharf_json **ret_stock, const wharf_json **ret_body)
 {
-    static const struct place root = {.key = data_text}, at = {.up = &root, .key = "definition"};
-    const wharf_json *data = field_json(rec, TEMPLATE_TEMPLATE_DATA), *stock = NULL, *body,
-                     *paths = NULL, *definition = W->json->get(data, "definition");
+    const struct place at = {.up = root, .key = "definition"};
+    const wharf_json *definition = W->json->get(data, "definition");
     bool custom = is(json_text(data, "type"), "custom__pdf");
     struct page page;
     wharf_status s;
 
-    shape_judge(req, shape_named("TemplateDataInput"), data, &root);
+    shape_judge(req, shape_named("TemplateDataInput"), data, root);
     if (custom && json_is_null(definition))
         place_wrong(req, &at, "is needed with the type custom__pdf");
     if (custom && !json_is_null(definition))
         body_judge(req, definition, NULL, &at, &page);
     s = W->err->current(req);
     if (s == WHARF_OK)
-        s = stock_find(req, json_text(data, "type"), &stock);
+        s = stock_find(req, json_text(data, "type"), ret_stock);
     if (s == WHARF_OK && !custom)
-        judge_stock(req, data, stock);
+        judge_stock(req, data, *ret_stock, root);
     if (s == WHARF_OK)
         s = W->err->current(req);
-    body = definition;
+    *ret_body = definition;
     if (s == WHARF_OK && !custom)
-        s = stock_compose(req, stock, data, size_of(req, data, NULL, stock), &body);
+        s = stock_compose(req, *ret_stock, data, size_of(req, data, NULL, *ret_stock), ret_body);
+    return s;
+}
+
+/* Judges template_data, and sets what follows of it. */
+static wharf_status settle_data(wharf_req *req, wharf_rec *rec)
+{
+    static const struct place root = {.key = data_text};
+    const wharf_json *data = field_json(rec, TEMPLATE_TEMPLATE_DATA), *stock, *body, *paths;
+    bool custom = is(json_text(data, "type"), "custom__pdf");
+    wharf_status s = data_judge(req, data, &root, &stock, &body);
+
     if (s == WHARF_OK)
         s = placeholders_find(req, body, &paths);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, TEMPLATE_TYPE, val_text(json_text(data, "type")));
     W->res->set(rec, TEMPLATE_DIMENSIONS,
-        val_text_or_null(size_of(req, data, custom ? definition : NULL, stock)));
+        val_text_or_null(size_of(req, data, custom ? body : NULL, stock)));
     W->res->set(rec, TEMPLATE_PLACEHOLDERS, val_json(paths));
     return WHARF_OK;
 }

@@ -86,22 +86,21 @@ static void put_sizes(wharf_out *out)
 
 static wharf_status put_types(wharf_req *req, wharf_out *out)
 {
-    const wharf_json *all;
-    wharf_status s = embedded_read(req, &all);
+    wharf_status s = WHARF_OK;
+    const wharf_json *m;
 
     W->json->open(out, "types", '[');
-    for (const wharf_json *m = s == WHARF_OK ? W->json->at(all, 0) : NULL; m;
-         m = W->json->next(m)) {
-        const wharf_json *slots = W->json->get(m, "slots");
-
-        if (W->json->type(m) != WHARF_J_OBJECT)
-            continue;
+    for (size_t i = 0; s == WHARF_OK && stock_type(i); i++) {
+        s = stock_find(req, z(stock_type(i)), &m);
+        if (s != WHARF_OK)
+            break;
         W->json->open(out, NULL, '{');
         W->json->put(out, "type", val_text(json_text(m, "type")));
         W->json->put(out, "resource", val_text_or_null(json_text(m, "resource")));
         W->json->put(out, "dimensions", val_json(W->json->get(m, "dimensions")));
         W->json->open(out, "slots", '[');
-        for (const wharf_json *k = W->json->at(slots, 0); k; k = W->json->next(k))
+        for (const wharf_json *k = W->json->at(W->json->get(m, "slots"), 0); k;
+             k = W->json->next(k))
             W->json->put(out, NULL, val_text(W->json->key(k)));
         W->json->close(out);
         W->json->close(out);

@@ -65,15 +65,6 @@ static void *keep(size_t bytes)
     return W->mem->plugin_alloc(templates_self, bytes ? bytes : 1);
 }
 
-static wharf_str keep_text(wharf_str s)
-{
-    char *p = keep(s.n + 1);
-
-    memcpy(p, s.p, s.n);
-    p[s.n] = 0;
-    return (wharf_str){p, s.n};
-}
-
 static uint32_t type_bit(struct compiling *c, wharf_str name)
 {
     static const char *const names[] = {

@@ -241,6 +241,11 @@ static wharf_status open_all(wharf_req *req, struct loading *l)
 
         if (!one->document || one->bytes.p)
             continue;
+        if (l->d->alone) {
+            one->code = WHARF_S("image.not_here");
+            one->message = WHARF_S("documents are on the server only; an image may be a data URI");
+            continue;
+        }
         s = read_document(req, one->name,
             W->mem->format(req, "%s.document_id", l->uses[i].path.p).p, IMAGE_BYTES_MAX,
             &one->bytes);
@@ -282,13 +287,17 @@ static wharf_status write_uses(wharf_req *req, const struct loading *l, struct s
     return s == WHARF_OK ? W->json->result(req, errors, &ret->image_errors) : s;
 }
 
-static wharf_status load_fonts(wharf_req *req, const wharf_json *list, struct sources *ret)
+static wharf_status load_fonts(
+    wharf_req *req, const wharf_json *list, bool alone, struct sources *ret)
 {
     static const char *const kept[] = {"family", "weight", "style"};
     wharf_out *out = W->json->builder(req);
     wharf_status s = WHARF_OK;
     size_t i = 0;
 
+    if (alone && !json_is_null(list) && W->json->count(list))
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "fonts",
+            "fonts are documents, which are on the server only; draw with its fonts there");
     W->json->open(out, NULL, '[');
     for (const wharf_json *f = json_is_null(list) ? NULL : W->json->at(list, 0); f && s == WHARF_OK;
          f = W->json->next(f), i++) {
@@ -329,5 +338,5 @@ wharf_status sources_load(wharf_req *req, const struct drawing *d, struct source
         s = fetch_all(req, &l);
     if (s == WHARF_OK)
         s = write_uses(req, &l, ret);
-    return s == WHARF_OK ? load_fonts(req, W->json->get(d->body, "fonts"), ret) : s;
+    return s == WHARF_OK ? load_fonts(req, W->json->get(d->body, "fonts"), d->alone, ret) : s;
 }

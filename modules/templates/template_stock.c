@@ -9,20 +9,51 @@
 #include "templates.h"
 #include "templates.gen.h"
 
+enum { STOCKS_MAX = 32 };
 static const char slot_begin[] = "{{slot:";
 
-wharf_status stock_find(wharf_req *req, wharf_str type, const wharf_json **ret)
+/* Set by stock_start(), before anything of this module runs. */
+static struct {
+    wharf_str type, text;
+} stocks[STOCKS_MAX];
+static size_t n_stocks;
+
+wharf_status stock_start(wharf_req *req)
 {
     const wharf_json *all;
     wharf_status s = embedded_read(req, &all);
 
-    *ret = NULL;
-    for (const wharf_json *m = s == WHARF_OK ? W->json->at(all, 0) : NULL; m;
-         m = W->json->next(m)) {
-        if (W->json->type(m) == WHARF_J_OBJECT && same(json_text(m, "type"), type))
-            *ret = m;
+    for (const wharf_json *m = s == WHARF_OK ? W->json->at(all, 0) : NULL;
+         m && n_stocks < STOCKS_MAX; m = W->json->next(m)) {
+        wharf_out *out = W->json->writer(req);
+
+        if (W->json->type(m) != WHARF_J_OBJECT)
+            continue; /* papers */
+        W->json->put(out, NULL, val_json(m));
+        stocks[n_stocks].type = keep_text(json_text(m, "type"));
+        stocks[n_stocks++].text = keep_text(W->json->result_text(out));
     }
     return s;
+}
+
+size_t stock_count(void)
+{
+    return n_stocks;
+}
+
+const char *stock_type(size_t i)
+{
+    return i < n_stocks ? stocks[i].type.p : NULL;
+}
+
+wharf_status stock_find(wharf_req *req, wharf_str type, const wharf_json **ret)
+{
+    *ret = NULL;
+    for (size_t i = 0; i < n_stocks; i++) {
+        if (same(stocks[i].type, type))
+            return W->json->parse(req, stocks[i].text, ret);
+    }
+    return WHARF_OK;
 }
 
 wharf_str stock_usual_size(const wharf_json *stock)

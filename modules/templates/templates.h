@@ -74,6 +74,8 @@ struct paper {
     const char *name;
     double width, height; /* points */
 };
+/* Copies a text into memory that lives as long as the module. */
+wharf_str keep_text(wharf_str s);
 /* Reads what is embedded, by the names of the files. */
 wharf_status embedded_read(wharf_req *req, const wharf_json **ret);
 wharf_status papers_start(wharf_req *req);
@@ -106,6 +108,7 @@ struct drawing { /* what is drawn */
     uint32_t format; /* enum wharf_draw_format */
     int64_t page;
     bool strict;
+    bool alone; /* there are no rows: no documents can be had */
 };
 /* Loads what the definition names by URL or id. path: that of the definition. Problems: those of
  * hosts that fail, file.download and file.timeout_error, and of documents. */
@@ -141,6 +144,10 @@ wharf_status output_send(wharf_req *req, struct output *o, const struct drawn *d
 wharf_status public_file_get(wharf_req *req, void *arg);
 
 /* ---- template_stock.c ---- */
+/* Keeps the text of each stock file: a request reads the one that it needs. */
+wharf_status stock_start(wharf_req *req);
+size_t stock_count(void);
+const char *stock_type(size_t i); /* of the i-th; NULL: there are no more */
 /* Finds the stock file of a type; *ret NULL: there is none. */
 wharf_status stock_find(wharf_req *req, wharf_str type, const wharf_json **ret);
 wharf_str stock_usual_size(const wharf_json *stock);
@@ -154,8 +161,13 @@ wharf_status stock_compose(wharf_req *req, const wharf_json *stock, const wharf_
 wharf_status placeholders_find(wharf_req *req, const wharf_json *body, const wharf_json **ret);
 
 /* ---- template_rules.c ---- */
+/* Judges the template_data at `root`; each problem is told. ret_body: its definition, of a stock
+ * type composed. */
+wharf_status data_judge(wharf_req *req, const wharf_json *data, const struct place *root,
+    const wharf_json **ret_stock, const wharf_json **ret_body);
 extern const wharf_hooks template_hooks, template_location_hooks;
-/* Makes the rows of built-in templates that the organization does not have yet. */
+/* Makes the rows of built-in templates that the organization does not have yet, in a transaction
+ * of its own. */
 wharf_status templates_builtin(wharf_req *req);
 /* Finds the template_data of a version that is kept. */
 wharf_status version_find(
@@ -173,6 +185,11 @@ wharf_status context_load(wharf_req *req, wharf_str location, struct drawing *d)
 /* ---- template_render.c ---- */
 extern const wharf_templates_render_api templates_render_table;
 wharf_status render_post(wharf_req *req, void *arg);
+
+/* ---- template_draft.c ---- */
+/* Draws what is no row: draft() of wharf/ext/templates.h. */
+wharf_status draft_draw(
+    wharf_req *req, const wharf_templates_draft *draft, wharf_templates_drawn *ret_drawn);
 
 /* ---- template_schema.c ---- */
 wharf_status schema_get(wharf_req *req, void *arg);

@@ -81,6 +81,16 @@ def test_what_no_reader_knows_has_the_modules_of_zint(tmp_path, name, value, num
     assert modules_in(made.picture(dpi), name, len(expected[0]), len(expected)) == expected
 
 
+@pytest.mark.parametrize("box", [{"width": 240}, {"module": 1.1}])
+@pytest.mark.parametrize("name,value", [("pdf417", "PDF 417 text"), ("code128", "BARS-1"), ("databar_expanded", "(01)09501101530003"), ("qr", "QR-1"), ("micropdf417", "micro")])
+def test_one_side_is_enough(tmp_path, name, value, box):
+    """05 section 9.3: width or module; the height follows."""
+    made = draw(tmp_path, [{"type": "barcode", "symbology": name, "x": 24, "y": 40, "value": value, **box}], snap_barcodes=300).check()
+    assert made.report["elements_rendered"] == 1, made.report
+    if name in ("pdf417", "code128", "qr"):
+        assert value in read_codes(made.picture(300))
+
+
 @pytest.mark.parametrize("dpi", DENSITIES)
 def test_the_seed_s_kinds(tmp_path, dpi):
     made = draw(tmp_path, [{"type": "code128", "x": 24, "y": 20, "width": 240, "height": 60, "value": "SEED-1", "show_text": True},

@@ -89,6 +89,7 @@ int command_files(int argc, char **argv);
 int command_backup(int argc, char **argv);
 int command_restore(int argc, char **argv);
 int command_verify(int argc, char **argv);
+int command_template(int argc, char **argv);
 int command_webhook(int argc, char **argv);
 int command_lua(int argc, char **argv);
 int command_help(int argc, char **argv);

@@ -6,7 +6,9 @@ import pytest
 import requests
 
 from drawings import GENERATE, PNG, SVG, codes, generate, image, made, pages, picture, rect, refused, said, sound, text, uri, whole, words
-from wharf import WAIT
+from wharf import WAIT, Client, Server, until
+
+DAY = 86400
 
 
 def test_a_label(client):
@@ -33,6 +35,26 @@ def test_the_link_is_public_and_its_own(client, server):
     for wrong in (url[:-1], url.replace(token, token[::-1]), url.replace(name, "other.pdf")):
         assert requests.get(wrong, timeout=WAIT).status_code == 404
     assert requests.get(url, headers={"Range": "bytes=0-4"}, timeout=WAIT).content == b"%PDF-"
+
+
+def test_a_generated_file_goes_with_its_link():
+    """Spec 05 section 9.2: after `generated_retention_days` the link is dead, and the hourly collection takes the row and the token, so the bytes have no name."""
+    server = Server("--modules", "org,locations,events,templates", "--test-clock", "--set", "templates.generated_retention_days=30")
+    try:
+        clock, client = Client(server, server.demo_key), server.organization().client()
+        made = generate(client).data
+        url = made["url"] if made["url"].startswith("http") else server.base + made["url"]
+        kept = lambda: server.sql("SELECT (SELECT count(*) FROM wharf.file), (SELECT count(*) FROM wharf.token)")  # noqa: E731
+        before = kept()
+        clock.post("/v1/system/clock", {"offset_seconds": 30 * DAY - 600}, expect=200)
+        assert requests.get(url, timeout=WAIT).status_code == 200 and kept() == before
+        clock.post("/v1/system/clock", {"offset_seconds": 30 * DAY + 600}, expect=200)
+        assert requests.get(url, timeout=WAIT).status_code == 404
+        clock.post("/v1/system/clock", {"offset_seconds": 32 * DAY}, expect=200)
+        until(lambda: kept()[0][0] == before[0][0] - 1)
+        until(lambda: kept()[0][1] < before[0][1])
+    finally:
+        server.stop()
 
 
 def test_the_same_request_gives_the_same_bytes(client):

@@ -2,7 +2,7 @@
 import pytest
 import requests
 
-from drawings import TEMPLATES, codes, pages, picture, said, sound, text, whole
+from drawings import PNG, TEMPLATES, codes, pages, picture, said, sound, text, uri, whole
 from test_print_jobs import Shop
 from wharf import WAIT, Server, make_location
 
@@ -46,6 +46,26 @@ def test_texts_of_a_template(client, item):
     assert codes(picture(pdf, 300)) == [("CODE-128", "X-MUG-WH")]
 
 
+@pytest.mark.parametrize("type, resource, size", [("shipment__shipping_label_pdf", "shipment", "4x6"), ("asset__asset_label_pdf", "asset", "4x6"), ("parcel__parcel_label_pdf", "parcel", "4x6"), ("container__container_label_pdf", "container", "4x6"),
+                                                  ("layout__bin_label_pdf", "layout", "4x2"), ("fulfillment__packing_slip_pdf", "fulfillment", "letter"), ("shipment__bol_pdf", "shipment", "letter"), ("manifest__receiving_sheet_pdf", "manifest", "letter")])
+def test_each_slot_is_shown(client, server, type, resource, size):
+    """Spec 05 section 10: what the schema lists as a slot is on the paper, by text or as a code; the logo is an image."""
+    slots = next(t["slots"] for t in client.get(f"{TEMPLATES}/schema").data["types"] if t["type"] == type)
+    own = {slot: f"W{i}ORD" for i, slot in enumerate(slots) if slot not in ("org_logo_url", "bol_number", "sscc", "qr_code", "arrow")}
+    own |= {k: v for k, v in {"bol_number": "00614141123456781", "sscc": "106141411234567897", "qr_code": {"order_number": "Q1"}, "arrow": "↑", "org_logo_url": uri(PNG)}.items() if k in slots}
+    made = client.post(TEMPLATES, {"name": "Each slot", "set_as_default": False, "template_data": {"type": type, "dimensions": size, **own}}, expect=201).data["id"]
+    answer = render(client, made, data={resource: {}})
+    assert answer.data["element_errors"] == [], answer.data["element_errors"]
+    pdf = whole(client, answer)
+    read = {value for _, value in codes(picture(pdf, 300))}
+    found = set(said(pdf)) | {v.removeprefix("402").removeprefix("00") if v.isdigit() else v for v in read}
+    wanted = {v for k, v in own.items() if k not in ("qr_code", "org_logo_url", "bol_number", "sscc")}
+    assert wanted <= found, wanted - found
+    assert "qr_code" not in slots or '{"order_number":"Q1"}' in read
+    assert not {"bol_number", "sscc"} & set(slots) or {"40200614141123456781", "00106141411234567897"} & read
+    client.delete(f"{TEMPLATES}/{made}")
+
+
 def test_which_template(client, item, location):
     """Spec 05 section 7 [P]: location default, organization default, built-in."""
     def line():
@@ -59,6 +79,20 @@ def test_which_template(client, item, location):
     client.delete(f"{TEMPLATES}/{here}")
     client.delete(f"{TEMPLATES}/{all_of_us}")
     assert "Mug," in line()
+
+
+def test_the_location_of_the_row_says_which_template(org, client):
+    """Spec 05 sections 7 and 8: without `location_id` the default of the row's own location is drawn; `location_id` comes first."""
+    here, away = make_location(client), make_location(client)
+    laptop = client.post("/v1/items", {"name": "Laptop 15", "is_asset": True}, expect=201).data["id"]
+    asset = client.post("/v1/assets", {"item_id": laptop, "location_id": here["id"], "serial_number": "LAP-77"}, expect=201).data["id"]
+    for place in (here, away):
+        client.post(TEMPLATES, {"name": "Of a place", "set_as_default": True, "location_id": place["id"], "template_data": {"type": "asset__asset_label_pdf", "text_line_1": "here" if place is here else "away"}}, expect=201)
+    resource = {"type": "asset", "id": asset}
+    assert "here" in said(drawn(client, "asset__asset_label_pdf", resource=resource))
+    assert "away" in said(drawn(client, "asset__asset_label_pdf", resource=resource, location_id=away["id"]))
+    local = org.client(scopes="templates:read,assets:read", locations=[here["id"]])
+    assert "here" in said(drawn(local, "asset__asset_label_pdf", resource=resource))
 
 
 def test_an_older_version(client, item):
@@ -89,6 +123,15 @@ def test_pictures_and_zpl(client, server, item):
     assert r.headers["Content-Type"] == "application/vnd.zebra-zpl" and r.content.startswith(b"^XA") and r.content.strip().endswith(b"^XZ")
 
 
+def test_zpl_for_a_printer(client, item):
+    """Spec 05 section 8 [O]: the request says for which printer, in place of the definition: dots to the inch, native codes."""
+    body = {"resource": {"type": "item", "id": item["id"]}, "format": "zpl"}
+    usual, fine, native = (whole(client, render(client, "item__item_label_pdf", **body, **more)) for more in ({}, {"snap_barcodes": 300}, {"zpl_native": True}))
+    assert (usual.split()[1:3], fine.split()[1:3]) == ([b"^PW406", b"^LL203"], [b"^PW600", b"^LL300"])
+    assert b"^BCN" not in usual and b"^FDMUG-WH^FS" in native and len(native) < len(usual)
+    client.refused("POST", f"{TEMPLATES}/item__item_label_pdf/render", 400, "validation.failed", ["snap_barcodes"], body={**body, "snap_barcodes": 200})
+
+
 @pytest.mark.parametrize("body, status, code, errors", [
     ({}, 400, "validation.failed", ["resource"]), ({"resource": {"type": "item"}}, 400, "validation.failed", ["resource.id"]), ({"resource": {"type": "shipment", "id": "ship_1"}}, 400, "validation.failed", ["resource.type"]),
     ({"resource": {"type": "item", "id": "item_0000000000000000000000"}}, 400, "validation.failed", ["resource.id"]), ({"data": {}, "records": [{}]}, 400, "validation.failed", ["resource"]),
@@ -111,24 +154,6 @@ def test_who_may(org, client, item):
     here, away = make_location(client), make_location(client)
     asset = client.post("/v1/assets", {"item_id": client.post("/v1/items", {"name": "Laptop", "is_asset": True}, expect=201).data["id"], "location_id": here["id"], "serial_number": "S-9"}, expect=201).data
     org.client(scopes="templates:read,assets:read", locations=[away["id"]]).refused("POST", f"{TEMPLATES}/asset__asset_label_pdf/render", 403, "location_access", body={"resource": {"type": "asset", "id": asset["id"]}})
-
-
-def test_labels_of_other_rows(client):
-    """Spec 05 section 10: asset, parcel, container and bin label of real rows."""
-    place = make_location(client)
-    shelf = client.post(f"/v1/locations/{place['id']}/layouts", {"name": "Shelf A", "code": "A1-A"}, expect=201).data
-    pdf = drawn(client, "layout__bin_label_pdf", resource={"type": "layout", "id": shelf["id"]})
-    assert {"Shelf", "A"} <= set(said(pdf)) and codes(picture(pdf, 300)) == [("CODE-128", "A1-A"), ("QR-Code", "A1-A")] and pages(pdf) == [(216, 72)]
-    laptop = client.post("/v1/items", {"name": "Laptop 14", "is_asset": True}, expect=201).data
-    asset = client.post("/v1/assets", {"item_id": laptop["id"], "location_id": place["id"], "serial_number": "LAP-0001"}, expect=201).data
-    pdf = drawn(client, "asset__asset_label_pdf", resource={"type": "asset", "id": asset["id"]})
-    assert "LAP-0001" in said(pdf) and ("CODE-128", "LAP-0001") in codes(picture(pdf, 300))
-    parcel = client.post("/v1/parcels", {"name": "Toner from Globex", "layout_id": shelf["id"], "tracking_number": "JD014600003RU", "weight": 3}, expect=201).data
-    pdf = drawn(client, "parcel__parcel_label_pdf", resource={"type": "parcel", "id": parcel["id"]})
-    assert {"Toner", "Globex"} <= set(said(pdf)) and codes(picture(pdf)) == [("CODE-128", "JD014600003RU"), ("QR-Code", "JD014600003RU")]
-    cage = client.post("/v1/containers", {"name": "Roll cage 7", "tracking_number": "CAGE-0007", "location_id": place["id"], "metadata": {"sscc": "106141411234567897"}}, expect=201).data
-    pdf = drawn(client, "container__container_label_pdf", resource={"type": "container", "id": cage["id"]})
-    assert {"Roll", "cage"} <= set(said(pdf)) and ("CODE-128", "CAGE-0007") in codes(picture(pdf))
 
 
 def shipment(client, place, number="1Z999AA10123456784"):
@@ -156,6 +181,9 @@ def test_printing(org):
     job = shop.get(answer.data["print_job_id"])
     assert job["configuration"]["paper_size"] == "page_size_label_4x6" and (job["resource"]["type"], job["resource"]["id"]) == ("shipment", row["id"])
     assert answer.data["url"] and answer.data["document_id"] is None
+    for member, value in (("data", "SGk="), ("document_id", "dcmt_1"), ("template", {"id": "item__item_label_pdf"}), ("raw", True), ("content_type", "text/plain")):
+        shop.client.refused("POST", f"{TEMPLATES}/shipment__shipping_label_pdf/render", 400, "validation.failed", [f"print.{member}"],
+                            body={"resource": {"type": "shipment", "id": row["id"]}, "print": {"print_station_id": shop.station["id"], member: value}})
     shop.client.refused("POST", f"{TEMPLATES}/shipment__shipping_label_pdf/render", 400, "validation.failed", body={"resource": {"type": "shipment", "id": row["id"]}, "print": {"print_station_id": shop.station["id"], "printer_name": "None"}})
 
 
@@ -172,15 +200,6 @@ def test_a_packing_slip(client, location, item):
     assert set(pages(pdf)) == {(612, 792)} and len(pages(pdf)) > 1  # the usual location is in the US
     assert {"MUG-WH", "PART-1", "PART-59", "gate", "Flanders"} <= set(found) and found.count("SKU") == len(pages(pdf))
     assert codes(picture(pdf)) == [("CODE-128", "SO-2026-9")]
-
-
-def test_a_receiving_sheet(client, location):
-    """Spec 05 section 10 [O]: expected lines with a barcode per line."""
-    for i in range(3):
-        client.post("/v1/items", {"name": f"Goods {i}", "sku": f"GOODS-{i}"}, expect=201)
-    row = client.post("/v1/manifests", {"location_id": location["id"], "status": "accepted", "purchase_order_number": "PO-77", "articles": [{"sku": f"GOODS-{i}", "packed_qty": 4 + i} for i in range(3)]}, expect=201).data
-    pdf = drawn(client, "manifest__receiving_sheet_pdf", resource={"type": "manifest", "id": row["id"]})
-    assert codes(picture(pdf, 300)) == [("CODE-128", "GOODS-0"), ("CODE-128", "GOODS-1"), ("CODE-128", "GOODS-2"), ("CODE-128", "PO-77")]
 
 
 def test_a_print_job_of_a_template(org):

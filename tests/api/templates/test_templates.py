@@ -1,8 +1,10 @@
 """Templates as rows: spec 05 section 7."""
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from drawings import TEMPLATES, text
-from wharf import make_location
+from wharf import Client, make_location
 
 ITEM = "item__item_label_pdf"
 TYPES = {"asset__asset_label_pdf", "container__container_label_pdf", "custom__pdf", "fulfillment__packing_slip_pdf", "item__item_label_pdf", "layout__bin_label_pdf",
@@ -33,6 +35,22 @@ def test_built_in_templates(fresh):
     for change in ({"name": "Other"}, {"template_data": {"type": ITEM, "text_line_1": "x"}}, {"set_as_default": False}):
         client.refused("POST", f"{TEMPLATES}/{one['id']}", 409, "template.builtin", body=change)
     assert [r["id"] for r in client.get(f"{TEMPLATES}?limit=100").data] == [r["id"] for r in rows]
+
+
+@pytest.mark.parametrize("path", [f"{TEMPLATES}?limit=100", f"{TEMPLATES}/{ITEM}/render"])
+def test_who_asks_first(server, path):
+    """Many at once, with keys that only read, on two workers: one row of each type, the same for all; a test key has rows of its own."""
+    org = server.organization()
+    keys = [org.client(scopes="templates:read") for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda c: c.get(path) if "?" in path else c.post(path, {"data": {"item": {"sku": "MUG-WH"}}}, expect=200), keys))
+    assert len(answers) == 8
+    seen = {tuple(sorted(c.get(f"{TEMPLATES}?limit=100").ids)) for c in keys}
+    assert len(seen) == 1 and len(next(iter(seen))) == len(TYPES)
+    assert all("?" not in path or tuple(sorted(a.ids)) in seen for a in answers)
+    tried = Client(server, org.key("templates:read", test=True)).get(f"{TEMPLATES}?limit=100").ids
+    assert len(tried) == len(TYPES) and not set(tried) & set(next(iter(seen)))
+    assert server.sql("SELECT count(*) FROM templates.template WHERE organization_id = %s AND builtin AND status = 'default'", org.id) == [(len(TYPES),)]
 
 
 def test_create_and_read(org, client):
