@@ -191,6 +191,9 @@ def test_schemas_of_input(tmp_path):
     code, text = told('{"properties": {"a": {"type": "text"}}}')
     assert code == 1 and text.startswith("workflow.json:1:1: input_schema/properties/a/type: type is one of")
     assert told('"text"') == (1, "workflow.json:1:1: input_schema: a schema is an object\n")
+    both = GOOD.replace("return M\n", "function M.on_event() end\nreturn M\n")
+    event = '{"triggers": [{"type": "event", "events": ["parcel.created"], "input_schema": {"type": "text"}}]}'
+    assert "input_schema/type: type is one of" in check(tmp_path, both, **{"workflow.json": event})[1]
     assert told('{"description": "%s"}' % ("x" * 17000)) == (1, "workflow.json:1:1: input_schema: a schema has at most 16 KiB\n")
 
 

@@ -66,6 +66,12 @@ def test_input_of_a_run_by_hand_has_to_fit(flow, tmp_path):
         r = lua("run", flow, "--trigger", "manual", *args)
         assert r.returncode == 2 and told in r.stderr and not r.stdout, r
     assert lua("run", flow, "--trigger", "event", "--input", tmp_path / "bad.json").returncode == 0  # it is the manual trigger's
+    write(flow, {"workflow.json": '{"name": "F", "triggers": [{"type": "event", "events": ["parcel.*"], "input_schema": %s}]}' % schema})
+    for text, code, told in (('{"type": "parcel.created", "n": "5"}', 2, "event.n must be a whole number"), ('{"type": "parcel.created", "n": 5}', 0, ""),
+                             ('{"type": "location.created"}', 0, "")):  # which that trigger does not take
+        write(tmp_path, {"ev.json": text})
+        r = lua("run", flow, "--trigger", "event", "--input", tmp_path / "ev.json")
+        assert r.returncode == code and told in r.stderr, r
 
 
 def test_one_run_of_hooks(tmp_path):

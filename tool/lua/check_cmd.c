@@ -298,8 +298,7 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         const struct wharf_json *schema = json_get(t, "input_schema");
         struct trigger_fault fault;
 
-        if ((str_eqz(type, "manual") || str_eqz(type, "http")) && schema &&
-            schema->type != JSON_NULL)
+        if (schema && schema->type != JSON_NULL)
             tenant_schema(k->c->a, schema, wrong_schema, k);
         if (!trigger_good(k->c->a, list, t, &fault))
             wrong_value(k, fault.value, fault.message);
