@@ -121,6 +121,12 @@ static void add_resource_routes(struct wharf_decl *d, const struct resource *res
         r->pattern = res->def->place.below_path;
         r->below = true;
     }
+    if (res->def->place.all_path && ops & OP_LIST) {
+        struct route *r = add_route(d, res, ROUTE_LIST, "GET", false);
+
+        r->pattern = res->def->place.all_path;
+        r->all_parents = true;
+    }
     if (res->def->own_path && ops & OP_RETRIEVE)
         add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
     if (res->def->own_path && ops & OP_UPDATE)

@@ -297,6 +297,7 @@ struct definition_place { /* where its rows are: at a location, below other rows
     bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
+    const char *all_path; /* another path of its list: the rows of all parents; or NULL */
     /* a ref field, and another path of its list: rows with the id of that path; or NULL */
     const struct field *below;
     const char *below_path;

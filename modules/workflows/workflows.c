@@ -46,6 +46,7 @@ static const wharf_route routes[] = {
     {ROUTE_SECRET_DELETE, .handler = secret_delete_route},
     {ROUTE_CANCEL, .handler = run_cancel_route},
     {ROUTE_AGAIN, .handler = run_again_route},
+    {ROUTE_AGAIN_MANY, .handler = runs_again_route},
     {ROUTE_RECORDING, .handler = recording_route},
     {ROUTE_SHOW, .handler = run_show_route},
     {ROUTE_HTTP_GET, .handler = http_route, .arg = (void *)"GET"},

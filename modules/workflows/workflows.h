@@ -290,7 +290,7 @@ wharf_str queue_order_key(
     wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 
 /* again.c */
-wharf_handler run_cancel_route, run_again_route, runs_expire;
+wharf_handler run_cancel_route, run_again_route, runs_again_route, runs_expire;
 
 /* workflow_schedule.c */
 /* Sets what is due of the workflow from now on, in the request's transaction: schedule_set() of
