@@ -115,7 +115,7 @@ static const char help[] =
     "  wharf secret reseal           seal with the current key what older ones have sealed\n"
     "  wharf webhook verify --secret S --id ID --timestamp T --signature V < body\n"
     "                                does the signature of a received webhook fit?\n"
-    "  wharf lua init DIR [--template event|http|schedule|manual|before|after]\n"
+    "  wharf lua init DIR [--template event|http|schedule|manual|before|after|nearest-printer]\n"
     "                                a new folder of a workflow: code, a test, what an editor "
     "reads of the functions\n"
     "  wharf lua check PATH...       look at a workflow's folder, or one of hooks: names, "

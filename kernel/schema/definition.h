@@ -138,6 +138,7 @@ struct field {
     bool held; /* holds data of other rows, see holds of struct definition */
     /* merge: objects are merged by key on update instead of replaced */
     bool trim, fold, secret, merge;
+    bool unhooked; /* left out of what hooks of organizations are shown of a write */
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;

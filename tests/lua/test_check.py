@@ -150,6 +150,8 @@ def test_triggers_name_what_there_is(tmp_path):
     assert told(event("nothing.like.it"))[1] == 'workflow.json:3:34: there is no event type "nothing.like.it"\n'
     assert told(event())[1] == told('{"type": "event"}')[1] == "workflow.json:1:1: a trigger of type event has events, an array of types\n"
     assert told(hook("locatoin", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "locatoin"; did you mean "location"?\n'
+    assert told(hook("print_job", "create"))[0] == 0
+    assert told(hook("print_job", "update"))[1] == 'workflow.json:3:57: there are no hooks on print_job:update\n'
     assert told(hook("api_key", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "api_key"\n'
     assert told(hook("location", "updat"))[1] == 'workflow.json:3:56: there is no action "updat"; did you mean "update"?\n'
     assert 'there is no phase "during"' in told(hook("location", "update", "during"))[1]

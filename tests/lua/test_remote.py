@@ -23,7 +23,7 @@ return M
 
 @pytest.fixture(scope="module")
 def org():
-    s = Server("--modules", "org,locations,batches,events,webhooks,workflows")
+    s = Server("--modules", "org,locations,batches,events,webhooks,workflows,parcels,stations")
     yield s.organization()
     s.stop()
 
@@ -314,7 +314,7 @@ def test_versions_and_differences(flow, org, tmp_path):
     assert "not_found, 404" in lua("roll-back", "9", flow, env=env).stderr
 
 
-@pytest.mark.parametrize("template", ["event", "http", "schedule", "manual", "before", "after"])
+@pytest.mark.parametrize("template", ["event", "http", "schedule", "manual", "before", "after", "nearest-printer"])
 def test_a_new_folder(template, org, tmp_path):
     """It is checked, tested, pushed and published as it is."""
     folder = tmp_path / "Front desk"

@@ -273,8 +273,11 @@ static void check_hook(struct checking *k, const struct wharf_json *t)
         missing(k, "a trigger of type hook has resource, action and phase");
         return;
     }
-    if (engine && !named_hookable(engine, resource))
+    if (engine && !named_hookable(engine, resource, str_z("")))
         wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
+    else if (engine && named_action(action) && !named_hookable(engine, resource, action))
+        wrong_value(k, action,
+            arena_printf(k->c->a, "there are no hooks on %s:%s", resource.p, action.p).p);
     if (!named_action(action)) {
         str_near_try(&near, "create");
         str_near_try(&near, "update");
