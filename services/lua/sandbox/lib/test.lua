@@ -1,95 +1,18 @@
--- wharf.test: cases, comparisons, sample inputs, and the world that a run of a test sees
--- (docs/spec/08-workflows-and-lua.md section 8). The engine (services/lua/testing/testing.c) makes
+-- wharf.test: cases, and the world that a run of a test sees
+-- (docs/spec/08-workflows-and-lua.md section 8); comparisons and sample inputs are in
+-- test_values.lua. The engine (services/lua/testing/testing.c) makes
 -- a state for each case, and one for each test.run; what that one asks its host for is served here.
 local host, wharf = ...
 local engine = wharf.testing
+local values = wharf.test_values
 local M, cases, before, shots, done = {}, {}, {}, {}, {} -- done: runs of the case
+for name, call in pairs(values.calls) do M[name] = call end
 local KEPT_RUNS, KEPT_LINES = 5, 50
-
--- What a run of each kind may use: section 6. Calls of the API inside of before hooks only read.
-local MIB = 1024 * 1024
-local SYNC = {
-  instructions = 20000000,
-  memory = 32 * MIB,
-  result = MIB,
-  ms = 10000,
-  api = 50,
-  http = 10,
-  mails = 5,
-  emits = 20,
-}
-local QUEUED = {
-  instructions = 100000000,
-  memory = 64 * MIB,
-  result = 65536,
-  ms = 60000,
-  api = 500,
-  http = 50,
-  mails = 10,
-  emits = 100,
-  sleep = 10000,
-}
-local CLASSES = {
-  before = {
-    instructions = 500000,
-    memory = 8 * MIB,
-    result = 65536,
-    ms = 100,
-    api = 10,
-    reads = true,
-    http = 0,
-    mails = 0,
-    emits = 0,
-  },
-  on_http = SYNC,
-  on_run = SYNC,
-}
-local OPERATOR = {
-  instructions = 200000000,
-  memory = 256 * MIB,
-  result = MIB,
-  ms = 60000,
-  api = 1000,
-  http = 100,
-  mails = 10,
-  emits = 100,
-  sleep = 10000,
-}
-
--- What is not there for hooks of a kind (services/lua/operator/operator_host.c): beginnings of ops,
--- and why.
-local AROUND = {
-  beginnings = { "api.", "http.", "kv.", "lock.", "emit", "mail.", "db." },
-  why = "request and response hooks have five milliseconds and can't wait for anything",
-}
-local HOOKS = {
-  before = {
-    ms = 250,
-    sleep = false,
-    refused = {
-      beginnings = { "api.", "http.", "lock." },
-      why = "inside of a request's transaction nobody else is asked; "
-        .. "use wharf.db.query, or an after hook",
-    },
-  },
-  route = { ms = 10000, sleep = false },
-  request = { ms = 5, sleep = false, refused = AROUND },
-  response = { ms = 5, sleep = false, refused = AROUND },
-}
 
 -- What cases set, and what runs leave.
 local world = {
-  api = {},
-  http = {},
-  db = {},
-  faults = {},
-  secrets = {},
-  kv = {},
-  settings = {},
-  files = {},
-  config = {},
-  locks = {},
-  ids = 0,
+  api = {}, http = {}, db = {}, faults = {}, secrets = {}, kv = {}, settings = {}, files = {},
+  config = {}, locks = {}, ids = 0,
 }
 local flow = engine.workflow() -- what is said of the workflow; nil: nothing
 local scopes -- path and method -> scope, as they were looked up
@@ -117,59 +40,7 @@ function M.before_each(fn)
   before[#before + 1] = fn
 end
 
--- ---- comparisons ----
-
-local function show(v)
-  if type(v) == "string" then
-    return #v > 200 and string.format("%q …", v:sub(1, 200)) or string.format("%q", v)
-  end
-  if type(v) ~= "table" then return tostring(v) end
-  local ok, text = pcall(wharf.json.encode, v, { sort_keys = true })
-  if not ok then return "a table" end
-  return #text > 300 and text:sub(1, 300) .. " …" or text
-end
-
-function M.eq(a, b)
-  if a ~= b then host.raise("got " .. show(a) .. ", expected " .. show(b)) end
-end
-
-function M.same(a, b)
-  local diff, lines = wharf.table.diff(a, b), {}
-  if #diff == 0 then return end
-  for i, d in ipairs(diff) do
-    if i > 8 then
-      lines[i] = string.format("  and %d more", #diff - 8)
-      break
-    end
-    lines[i] = string.format(
-      "  %s: got %s, expected %s",
-      d.path == "" and "(all)" or d.path,
-      show(d.old),
-      show(d.new)
-    )
-  end
-  host.raise("not the same:\n" .. table.concat(lines, "\n"))
-end
-
-function M.ok(v)
-  if not v then host.raise("got " .. show(v) .. ", expected something true") end
-end
-
-function M.match(s, pattern)
-  if type(s) ~= "string" or not s:find(pattern) then
-    host.raise(show(s) .. " does not match " .. show(pattern))
-  end
-end
-
-function M.raises(fn, pattern)
-  local good, err = pcall(fn)
-  if good then host.raise("nothing was raised") end
-  local text = type(err) == "table" and tostring(err.message or err.code) or tostring(err)
-  if pattern and not text:find(pattern) then
-    host.raise(show(text) .. " was raised; it does not match " .. show(pattern))
-  end
-  return err
-end
+-- ---- snapshots ----
 
 -- A value as it was when the tests were run with --update; kept in __snapshots__/<test
 -- file>_snap.lua.
@@ -182,75 +53,10 @@ function M.snapshot(name, value)
   end
   local good, kept = pcall(require, file)
   if not good or kept[name] == nil then
-    host.raise(
-      "there is no snapshot '"
-        .. name
-        .. "' yet; run the tests with --update, look at it, and keep it"
-    )
+    host.raise("there is no snapshot '" .. name
+      .. "' yet; run the tests with --update, look at it, and keep it")
   end
   if kept[name] ~= text then M.same(value, (wharf.json.decode(kept[name]))) end
-end
-
--- ---- sample inputs ----
-
-local function merged(a, b) return b == nil and a or wharf.table.merge(a, b) end
-
-function M.event(kind, data, over)
-  local sample = engine.sample("events", kind)
-  if not sample and not tostring(kind):match("^custom%.") then
-    host.raise("there is no type of event '" .. tostring(kind) .. "'")
-  end
-  sample = sample or { resource_type = wharf.null, data = {} }
-  local d = merged(sample.data, data)
-  return merged(
-    {
-      id = "evt_01JGFJJZ00SAMP1E000000000A",
-      object = "event",
-      type = kind,
-      timestamp = wharf.time.iso(),
-      api_version = "v1",
-      sequence = 1,
-      organization_id = "org_01JGFJJZ00SAMP1E000000000A",
-      location_id = d.location_id or wharf.null,
-      resource_type = sample.resource_type,
-      resource_id = d.id or wharf.null,
-      batch_id = wharf.null,
-      actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" },
-      data = d,
-    },
-    over
-  )
-end
-
-function M.request(over)
-  local r = merged(
-    {
-      method = "POST",
-      path = "/",
-      params = {},
-      query = {},
-      headers = {},
-      remote_addr = "203.0.113.7",
-      key = { id = "key_01JGFJJZ00SAMP1E000000000A" },
-    },
-    over
-  )
-  if r.json ~= nil and r.body == nil then r.body = wharf.json.encode(r.json) end
-  if r.json == nil and r.body ~= nil then r.json = (wharf.json.decode(r.body)) end
-  r.body = r.body or ""
-  return r
-end
-
-function M.change(over)
-  local c = merged({ action = "create", input = {} }, over)
-  local sample = engine.sample("resources", c.resource)
-  if not sample then host.raise("there is no resource '" .. tostring(c.resource) .. "'") end
-  if c.action ~= "create" then c.old = merged(sample, c.old) end
-  c.new = c.action ~= "delete" and merged(merged(c.old or sample, c.input), c.new) or c.new
-  c.id = c.id or (c.new or c.old).id
-  c.location_id = c.location_id or (c.new or c.old).location_id
-  if c.location_id == wharf.null then c.location_id = nil end
-  return c
 end
 
 -- ---- stubs ----
@@ -347,9 +153,7 @@ local function answer(reply, request)
 end
 
 local FAULTS = {
-  ["500"] = { 500, "internal" },
-  ["429"] = { 429, "rate_limited" },
-  timeout = { 503, "timeout" },
+  ["500"] = { 500, "internal" }, ["429"] = { 429, "rate_limited" }, timeout = { 503, "timeout" },
   blocked = { 403, "blocked" },
 }
 
@@ -357,26 +161,18 @@ local FAULTS = {
 local function live(call)
   local query = call.query and next(call.query) ~= nil and "?" .. wharf.url.query(call.query) or ""
   local status, text = engine.live(
-    call.method,
-    call.path .. query,
-    call.body ~= nil and wharf.json.encode(call.body) or ""
+    call.method, call.path .. query, call.body ~= nil and wharf.json.encode(call.body) or ""
   )
   if not status then return nil end
   local body = text and wharf.json.decode(text)
   if type(body) ~= "table" then
     return {
-      status = 503,
-      code = "unavailable",
-      message = "the server gave no answer that can be read",
+      status = 503, code = "unavailable", message = "the server gave no answer that can be read",
     }
   end
   return {
-    status = status,
-    code = status >= 400 and (body.code or "failed") or nil,
-    message = body.message,
-    data = body.data,
-    pagination = body.pagination,
-    errors = body.errors,
+    status = status, code = status >= 400 and (body.code or "failed") or nil,
+    message = body.message, data = body.data, pagination = body.pagination, errors = body.errors,
   }
 end
 
@@ -444,12 +240,8 @@ local function api(op, args)
   local call = note(
     "api",
     {
-      method = method,
-      path = args.path,
-      query = args.query,
-      body = args.body,
-      idempotency_key = args.idempotency_key,
-      organization = args.organization,
+      method = method, path = args.path, query = args.query, body = args.body,
+      idempotency_key = args.idempotency_key, organization = args.organization,
     }
   )
   if record and method ~= "GET" then
@@ -460,8 +252,7 @@ local function api(op, args)
   if fault == "memory" then return budget("memory") end
   if lacks then
     reply = {
-      status = 403,
-      code = "scope_access",
+      status = 403, code = "scope_access",
       message = "the workflow has no scope " .. lacks .. " (scopes in workflow.json)",
     }
   elseif fault then
@@ -472,10 +263,7 @@ local function api(op, args)
     if not reply then
       error(
         string.format(
-          'nothing answers %s %s; say test.api("%s", "%s", {data = …})',
-          method,
-          args.path,
-          method,
+          'nothing answers %s %s; say test.api("%s", "%s", {data = …})', method, args.path, method,
           args.path
         ),
         0
@@ -486,17 +274,13 @@ local function api(op, args)
   if call.status >= 400 or reply.code then
     return "refused",
       {
-        code = reply.code or "failed",
-        message = reply.message or reply.code or "failed",
-        status = call.status,
-        errors = reply.errors,
+        code = reply.code or "failed", message = reply.message or reply.code or "failed",
+        status = call.status, errors = reply.errors,
       }
   end
   return "given",
     {
-      status = call.status,
-      message = reply.message or "OK",
-      data = reply.data,
+      status = call.status, message = reply.message or "OK", data = reply.data,
       pagination = reply.pagination,
     }
 end
@@ -532,11 +316,8 @@ local function exchange(r)
       r.method,
       r.url,
       string.format(
-        'nothing answers %s %s; say test.http("%s", "%s", {status = 200, json = …})',
-        r.method,
-        r.url,
-        r.method,
-        r.url
+        'nothing answers %s %s; say test.http("%s", "%s", {status = 200, json = …})', r.method,
+        r.url, r.method, r.url
       )
     )
     reply = answer(stubbed, call) or {}
@@ -710,11 +491,8 @@ serve["emit"] = function(_, args)
   note(
     "emitted",
     {
-      type = args.type,
-      data = args.data,
-      resource_type = args.resource_type,
-      resource_id = args.resource_id,
-      location_id = args.location_id,
+      type = args.type, data = args.data, resource_type = args.resource_type,
+      resource_id = args.resource_id, location_id = args.location_id,
     }
   )
   return "given", { id = next_id("evt") }
@@ -744,24 +522,19 @@ serve["log"] = function(_, args)
   note(
     "logs",
     {
-      at = wharf.time.iso(),
-      level = args.level,
-      message = args.message,
-      fields = args.fields,
-      file = args.file,
-      line = args.line,
+      at = wharf.time.iso(), level = args.level, message = args.message, fields = args.fields,
+      file = args.file, line = args.line,
     }
   )
   return "given"
 end
 
 serve["budget"] = function()
-  local class = record and record.class or QUEUED
+  local class = record and record.class or values.queued
   local used = record and record.used or {}
   return "given",
     {
-      deadline_ms = class.ms,
-      api_calls = class.api - (used.api or 0),
+      deadline_ms = class.ms, api_calls = class.api - (used.api or 0),
       http_calls = class.http - (used.http or 0),
     }
 end
@@ -798,11 +571,6 @@ end)
 
 local ENDS = { [0] = "succeeded", [3] = "rejected" }
 
-local function class_of(handler)
-  if engine.hooks() then return wharf.table.merge(OPERATOR, HOOKS[handler] or {}) end
-  return CLASSES[handler] or QUEUED
-end
-
 local function contents()
   local out = {}
   for key in pairs(world.kv) do
@@ -817,19 +585,14 @@ local function context_of(handler, input, opts)
   if engine.hooks() then
     return {
       run = { id = record.key, hook = "test", depth = 0 },
-      organization_id = "org_01JGFJJZ00SAMP1E000000000A",
-      location_id = location,
+      organization_id = "org_01JGFJJZ00SAMP1E000000000A", location_id = location,
       actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" },
       event_id = event,
     }
   end
   return {
     run = {
-      id = record.key,
-      key = record.key,
-      attempt = opts.attempt or 1,
-      seed = 1,
-      depth = 0,
+      id = record.key, key = record.key, attempt = opts.attempt or 1, seed = 1, depth = 0,
       trigger = { type = handler },
     },
     workflow = { id = "wkf_01JGFJJZ00SAMP1E000000000A", name = "Test", version = 1 },
@@ -865,7 +628,7 @@ function M.run(handler, input, opts)
     host.raise("test.run takes the name of a handler: 'on_event', 'before' …")
   end
   opts = opts or {}
-  local class = class_of(handler)
+  local class = values.class_of(handler)
   record = { class = class, used = {}, calls = {}, writes = 0, slept = 0, key = next_id("wkf_run") }
   for _, list in ipairs { "logs", "emitted", "api", "http", "mails", "metrics" } do
     record[list] = wharf.json.array {}
@@ -876,13 +639,9 @@ function M.run(handler, input, opts)
   local good, o = pcall(
     engine.run,
     {
-      handler = handler,
-      input = input == nil and wharf.null or input,
-      context = context_of(handler, input, opts),
-      files = world.files,
-      instructions = class.instructions,
-      memory = class.memory,
-      result = class.result,
+      handler = handler, input = input == nil and wharf.null or input,
+      context = context_of(handler, input, opts), files = world.files,
+      instructions = class.instructions, memory = class.memory, result = class.result,
     }
   )
   record = nil
@@ -910,12 +669,10 @@ M.runner = {
     for i, d in ipairs(done) do
       local r, lines = d.run, wharf.json.array {}
       for n = math.max(1, #r.logs - KEPT_LINES + 1), #r.logs do lines[#lines + 1] = r.logs[n] end
-    out[i] = {
-      handler = d.handler,
-      status = r.status or "failed",
-      error = r.error or r.rejected,
-      logs = lines,
-    }
+      out[i] = {
+        handler = d.handler, status = r.status or "failed", error = r.error or r.rejected,
+        logs = lines,
+      }
     end
     return out
   end,
