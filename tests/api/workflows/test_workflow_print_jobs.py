@@ -5,7 +5,7 @@ import pytest
 
 from documents import b64, pdf
 from test_workflow_events import FLOWS, over
-from wharf import PROGRAM, Server, address, make_location, make_station, printer
+from wharf import PROGRAM, WAIT, Server, address, make_location, make_station, printer
 
 JOBS = "/v1/cloud-printing/jobs"
 MiB = 1 << 20
@@ -93,7 +93,7 @@ def test_labels_come_out_as_near_as_somebody_prints(server, org, tmp_path):
 
     env = {"PATH": "/usr/bin", "WHARF_SERVER": server.base, "WHARF_KEY": org.key("all")}
     for args in (("init", tmp_path / "f", "--template", "nearest-printer"), ("push", tmp_path / "f"), ("publish", tmp_path / "f")):
-        r = subprocess.run([PROGRAM, "lua", *map(str, args)], env=env, capture_output=True, text=True, timeout=120, check=False)
+        r = subprocess.run([PROGRAM, "lua", *map(str, args)], env=env, capture_output=True, text=True, timeout=WAIT, check=False)
         assert r.returncode == 0, r.stderr
     here = place(prints=False, city="Berlin", state="BE", postal_code="10115", country_code="DE")
     far, near, own = place(city="Munich", state="BY", postal_code="80331", country_code="DE"), place(city="Berlin", state="BE", postal_code="10999", country_code="DE"), place(city="Rome", country_code="IT")
