@@ -1,5 +1,6 @@
--- A location has a code: labels, scanners and spreadsheets know it by nothing else.
--- Refuses a new location without one, and an update that takes the code away. Locations that have none stay as they are.
+-- A location has a code: labels, scanners and spreadsheets know it by nothing else. Refuses a new
+-- location without one, and an update that takes the code away. Locations that have none stay as
+-- they are.
 
 local function empty(code)
   return code == nil or code == wharf.null or wharf.text.trim(code) == ""

@@ -1,12 +1,17 @@
--- The label of a parcel comes out where the parcel is. A print job whose resource is a parcel, and that names no location, station or printer,
--- goes to the parcel's location when a printer is online there, else to the nearest location with one: by coordinates where both addresses
--- have them, else by postal code, city, state and country. Which printer of that location prints it, the server decides as ever.
--- Without any online printer the job goes to the parcel's own location and waits there. For modules parcels and stations.
+-- The label of a parcel comes out where the parcel is. A print job whose resource is a parcel, and
+-- that names no station or printer, and no location but the parcel's own, goes to the parcel's
+-- location when a printer is online there, else to the nearest location with one: by coordinates
+-- where both addresses have them, else by postal code, city, state and country. Which printer of
+-- that location prints it, the server decides as ever. Without any online printer the job goes to
+-- the parcel's own location and waits there. For modules parcels and stations. Organizations have
+-- the same as a workflow: wharf lua init DIR --template nearest-printer.
 
 local PLACES = [[
   SELECT l.id, l.address, l.id = $1 AS own,
-    EXISTS (SELECT FROM stations.print_station s JOIN stations.printer p ON p.organization_id = s.organization_id AND p.station_id = s.id
-      WHERE s.organization_id = l.organization_id AND s.location_id = l.id AND s.status = 'online' AND s.deleted_at IS NULL
+    EXISTS (SELECT FROM stations.print_station s
+      JOIN stations.printer p ON p.organization_id = s.organization_id AND p.station_id = s.id
+      WHERE s.organization_id = l.organization_id AND s.location_id = l.id
+        AND s.status = 'online' AND s.deleted_at IS NULL
         AND p.status IN ('online', 'busy') AND p.deleted_at IS NULL) AS prints
   FROM locations.location l WHERE l.deleted_at IS NULL AND l.active]]
 
@@ -18,13 +23,14 @@ local function distance(a, b)
   return 6371 * math.sqrt(x * x + y * y)
 end
 
-local function known(v)
-  return type(v) == "table" and #v == 2
-end
+local function known(v) return type(v) == "table" and #v == 2 end
 
--- Smaller is nearer. Addresses without coordinates are told apart by what they share, and come behind those that are measured.
+-- Smaller is nearer. Addresses without coordinates are told apart by what they share, and come
+-- behind those that are measured.
 local function remoteness(from, to)
-  if known(from.coordinates) and known(to.coordinates) then return distance(from.coordinates, to.coordinates) end
+  if known(from.coordinates) and known(to.coordinates) then
+    return distance(from.coordinates, to.coordinates)
+  end
   local far = 100000
   for _, part in ipairs { "country_code", "state", "city", "postal_code" } do
     if from[part] == nil or from[part] == wharf.null or from[part] ~= to[part] then break end
@@ -42,15 +48,21 @@ local function nearest(location)
   if not own or own.prints then return location end
   for _, place in ipairs(places) do
     local far = place.prints and remoteness(own.address, place.address)
-    if far and (not least or far < least or (far == least and place.id < best)) then best, least = place.id, far end
+    if far and (not least or far < least or (far == least and place.id < best)) then
+      best, least = place.id, far
+    end
   end
   return best or location
 end
 
 wharf.hook.before("print_job", "create", function(change)
   local job = change.input
-  local free = not (job.location_id or job.print_station_id or job.printer_id or job.printer_name)
-  if not free or not job.resource or job.resource.type ~= "parcel" then return end
-  local row = wharf.db.query("SELECT location_id FROM parcels.parcel WHERE id = $1 AND deleted_at IS NULL", job.resource.id)[1]
-  if row and row.location_id ~= wharf.null then job.location_id = nearest(row.location_id) end
+  local named = job.print_station_id or job.printer_id or job.printer_name
+  if named or not job.resource or job.resource.type ~= "parcel" then return end
+  local sql = "SELECT location_id FROM parcels.parcel WHERE id = $1 AND deleted_at IS NULL"
+  local row = wharf.db.query(sql, job.resource.id)[1]
+  if not row or row.location_id == wharf.null then return end
+  if not job.location_id or job.location_id == row.location_id then
+    job.location_id = nearest(row.location_id)
+  end
 end)

@@ -3,7 +3,10 @@
 local delivered
 
 test.before_each(function()
-  test.file("settings.erp", 'return { url = "https://erp.example.com/deliveries", token = "t0ken" }')
+  test.file(
+    "settings.erp",
+    'return { url = "https://erp.example.com/deliveries", token = "t0ken" }'
+  )
   test.api("POST", "/v1/shipments/*", { data = {} })
   delivered = test.event("shipment.delivered", { tracking_number = "1Z" })
 end)

@@ -1,10 +1,24 @@
 -- Parcels that wait for longer than three days: 40-waiting-parcels.lua.
 
-local TICK = { scheduled_at = "2025-01-10T03:15:00.000Z", actual_at = "2025-01-10T03:15:00.020Z", local_time = "2025-01-10T03:15:00+00:00" }
-local PLACES = { { location = "loc_1", n = 2, since = "2025-01-01T00:00:00Z", parcels = { { id = "par_1" }, { id = "par_2" } } } }
+local TICK = {
+  scheduled_at = "2025-01-10T03:15:00.000Z",
+  actual_at = "2025-01-10T03:15:00.020Z",
+  local_time = "2025-01-10T03:15:00+00:00",
+}
+local PLACES = {
+  {
+    location = "loc_1",
+    n = 2,
+    since = "2025-01-01T00:00:00Z",
+    parcels = { { id = "par_1" }, { id = "par_2" } },
+  },
+}
 
 local function with_url()
-  test.file("settings.waiting", 'return { at = "15 3 * * *", days = 3, url = "https://office.example.com/waiting" }')
+  test.file(
+    "settings.waiting",
+    'return { at = "15 3 * * *", days = 3, url = "https://office.example.com/waiting" }'
+  )
 end
 
 test.case("a line per location, about what is older than three days", function()

@@ -24,8 +24,7 @@ static const char owners_lock_sql[] = "SELECT pg_advisory_xact_lock(hashtextexte
 static const char disable_sql[] = QUERY_USER_DISABLE;
 static const char keys_sql[] = QUERY_KEYS;
 static const char revoke_sql[] = QUERY_KEY_REVOKE;
-static const char limit_organization_sql[] = QUERY_LIMIT_ORGANIZATION,
-                  limit_key_sql[] = QUERY_LIMIT_KEY;
+static const char limit_sql[] = QUERY_LIMIT;
 
 static const char *new_id(struct arena *a, const char *prefix)
 {
@@ -164,14 +163,13 @@ bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_
 bool people_limit(
     PGconn *conn, const struct people_limit *limit, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {
-        limit->id, new_id(a, "log"), limit->limits, limit->anew ? "true" : "false"};
+    const char *args[] = {limit->id, new_id(a, "log"), limit->limits,
+        limit->anew ? "true" : "false", limit->organization ? "true" : "false"};
     int n = -1;
 
     if (!stepped(tx_begin(conn, NULL), a, ret_error))
         return false;
-    n = change(
-        conn, limit->organization ? limit_organization_sql : limit_key_sql, args, 4, a, ret_error);
+    n = change(conn, limit_sql, args, 5, a, ret_error);
     if (n == 0)
         *ret_error = arena_printf(a,
             limit->organization ? "there is no organization %s" : "there is no key %s in use",

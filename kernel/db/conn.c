@@ -1,10 +1,12 @@
 /* conn.c - see conn.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/conn_inside.h"
 #include "db/meter.h"
+#include "util/disk.h"
 #include "util/log.h"
 #include "util/time.h"
 #include "util/turns.h"
@@ -32,6 +34,10 @@ void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *
         e->status = DB_CONFLICT;
     else if (!strcmp(state, "57014") || !strcmp(state, "55P03") || !strncmp(state, "53", 2))
         e->status = DB_TIMEOUT;
+    if (!strcmp(e->sqlstate, "53100") && disk_lost(DISK_DATABASE, 1, ENOSPC))
+        log_error("database.disk_full",
+            "the disk of the database is full: writes answer 503 until there is room (%s)",
+            message);
 }
 
 unsigned db_epoch(const struct db_conn *c)

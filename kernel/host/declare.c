@@ -121,6 +121,12 @@ static void add_resource_routes(struct wharf_decl *d, const struct resource *res
         r->pattern = res->def->place.below_path;
         r->below = true;
     }
+    if (res->def->place.all_path && ops & OP_LIST) {
+        struct route *r = add_route(d, res, ROUTE_LIST, "GET", false);
+
+        r->pattern = res->def->place.all_path;
+        r->all_parents = true;
+    }
     if (res->def->own_path && ops & OP_RETRIEVE)
         add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
     if (res->def->own_path && ops & OP_UPDATE)
@@ -499,6 +505,21 @@ static void attach_hooks(struct wharf_decl *d, struct resource *res)
     res->n_hooks = n;
 }
 
+/* Finds the resource of an entry of a manifest's "hookable": its name, or with an action behind a
+ * colon, "print_job:create". Returns NULL when there is no such thing. */
+static const struct resource *hookable_of(struct wharf_decl *d, const struct wharf_json *entry)
+{
+    const char *colon = entry->type == JSON_STRING ? strchr(entry->text.p, ':') : NULL;
+
+    if (entry->type != JSON_STRING ||
+        (colon && strcmp(colon, ":create") != 0 && strcmp(colon, ":update") != 0 &&
+            strcmp(colon, ":delete") != 0))
+        return NULL;
+    return engine_resource(
+        d->engine, colon ? arena_dup(d->arena, entry->text.p, (size_t)(colon - entry->text.p)).p
+                         : entry->text.p);
+}
+
 /* Checks that names in manifests are those of the plugin's own resources. */
 static void check_hookable(struct wharf_decl *d)
 {
@@ -507,15 +528,13 @@ static void check_hookable(struct wharf_decl *d)
         const struct wharf_json *list = p->manifest->hookable;
 
         for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
-            const struct resource *res = e->type == JSON_STRING
-                                             ? engine_resource(d->engine, e->text.p)
-                                             : NULL;
+            const struct resource *res = hookable_of(d, e);
 
             d->plugin = p;
             if (!res || res->plugin != p || !res->def->scope)
                 declare_problem(d,
                     "plugin.json: hookable names \"%s\", which is no resource of this plugin with "
-                    "a scope",
+                    "a scope, nor \"RESOURCE:create\", \":update\" or \":delete\" of one",
                     e->type == JSON_STRING ? e->text.p : "");
         }
     }

@@ -7,7 +7,7 @@
 #include "wharf/errors.h"
 #include "wharf/service/schema.h"
 
-enum { REPORTED_MAX = 50 };
+enum { REPORTED_MAX = 50, FAULTS_TEXT = 1000 /* bytes, after which no sentence is added */ };
 
 struct reported {
     wharf_req *req;
@@ -34,6 +34,24 @@ static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str m
         t->left = 0;
 }
 
+struct faults {
+    struct arena *arena;
+    wharf_str text;
+    int64_t left;
+    size_t n;
+};
+
+static void add_fault(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    struct faults *f = arg;
+
+    if (message.p && f->text.n < FAULTS_TEXT)
+        f->text = arena_printf(
+            f->arena, "%.*s%s%.*s", STR_ARG(f->text), f->text.n ? "; " : "", STR_ARG(message));
+    if (++f->n == REPORTED_MAX)
+        f->left = 0;
+}
+
 static wharf_status s_check(
     wharf_req *req, const wharf_json *schema, const char *code, const char *path)
 {
@@ -58,4 +76,17 @@ static wharf_status s_validate(
     return req_failed(req);
 }
 
-const wharf_schema_api host_schema = {WHARF_HEAD(wharf_schema_api), s_check, s_validate};
+static wharf_status s_faults(wharf_req *req, const wharf_json *schema, const wharf_json *value,
+    const char *path, wharf_str *ret_text)
+{
+    struct faults f = {req->arena, str_z(""), TENANT_SCHEMA_STEPS, 0};
+    const struct schema *s = tenant_schema(req->arena, schema, add_fault, &f);
+
+    if (s && !schema_validate_within(s, value, str_z(path), &f.left, req->arena, add_fault, &f) &&
+        !f.left && f.n < REPORTED_MAX)
+        f.text = arena_printf(req->arena, "%s: %s", path, TENANT_SCHEMA_WORK);
+    *ret_text = f.text;
+    return WHARF_OK;
+}
+
+const wharf_schema_api host_schema = {WHARF_HEAD(wharf_schema_api), s_check, s_validate, s_faults};

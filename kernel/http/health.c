@@ -247,17 +247,25 @@ static void judge_workers(const struct engine *e, struct verdict *v)
     }
 }
 
-static void judge_logs(const struct board *b, struct verdict *v)
+/* Tells of disks that did not take lines of a log, or writes of the database, a moment ago. */
+static void judge_disks(const struct board *b, struct verdict *v)
 {
+    static const struct {
+        enum disk_place place;
+        const char *what;
+    } told[] = {{DISK_LOG, "lines of the log are lost"},
+        {DISK_ACCESS_LOG, "lines of the access log are lost"},
+        {DISK_DATABASE, "the disk of the database takes no writes"}};
     int64_t now = clock_monotonic_us();
 
-    for (size_t i = DISK_LOG; i <= DISK_ACCESS_LOG; i++) {
-        int64_t last = atomic_load(&b->disk.last_us[i]);
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        enum disk_place p = told[i].place;
+        int64_t last = atomic_load(&b->disk.last_us[p]);
 
         if (last && now - last < LOST_US)
-            buf_addf(&v->poorer, "lines of the %s are lost: %s (%llu so far)\n",
-                i == DISK_LOG ? "log" : "access log", strerror(atomic_load(&b->disk.error[i])),
-                (unsigned long long)atomic_load(&b->disk.lost[i]));
+            buf_addf(&v->poorer, "%s: %s (%llu so far)\n", told[i].what,
+                strerror(atomic_load(&b->disk.error[p])),
+                (unsigned long long)atomic_load(&b->disk.lost[p]));
     }
 }
 
@@ -317,7 +325,7 @@ static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdi
             buf_addf(i == CHECK_CONNECTIONS && has_connections(e) ? &v->poorer : &v->against,
                 "%s\n", wrong[i]);
     judge_workers(e, v);
-    judge_logs(e->board, v);
+    judge_disks(e->board, v);
     judge_contents(e, v);
     judge_certificate(e->board, v);
 }

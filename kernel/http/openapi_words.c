@@ -74,7 +74,7 @@ static wharf_str name_of_resource_route(const struct openapi *o, const struct ro
         return as_name(
             arena_printf(a, "%s_%s_of_%s", verb, plural(a, d->name).p, r->param_names[0]));
     if (r->kind == ROUTE_LIST)
-        return arena_printf(a, "%s_%s", verb, plural(a, d->name).p);
+        return arena_printf(a, "%s_%s%s", verb, r->all_parents ? "all_" : "", plural(a, d->name).p);
     if (!r->n_params && r->pattern != d->collection)
         return as_name(arena_printf(a, "%s_own_%s", verb, d->name));
     return arena_printf(a, "%s_%s", verb, d->name);

@@ -481,8 +481,8 @@ static void all_metrics(const struct board *b, struct buf *out)
         buf_addf(out, "log_lines_lost_total{log=\"%s\"} %llu\n", disk_names[i],
             (unsigned long long)get(&b->disk.lost[i]));
     head(out, "disk_failures_total", "counter",
-        "Writes of files, or into the data folder, that the disk did not take.");
-    for (size_t i = DISK_STORAGE; i <= DISK_DATA; i++)
+        "Writes of files, into the data folder, or of the database, that the disk did not take.");
+    for (size_t i = DISK_STORAGE; i < DISK_PLACES; i++)
         buf_addf(out, "disk_failures_total{place=\"%s\"} %llu\n", disk_names[i],
             (unsigned long long)get(&b->disk.lost[i]));
     head(out, "db_pool_in_use", "gauge", "Database connections in use.");

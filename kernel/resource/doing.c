@@ -56,10 +56,11 @@ static void count_memory(const struct wharf_req *req, const struct thread_ctx *t
 void thread_begins(struct wharf_req *req, const char *plugin, const char *what)
 {
     struct thread_ctx *t = req->thread;
-    int64_t now = clock_monotonic_us();
+    int64_t now;
 
     if (!t || !t->activity)
         return;
+    now = clock_monotonic_us();
     if (!t->depth)
         t->pages = pages_touched();
     count_time(t, now);

@@ -111,6 +111,7 @@ struct route {
     const char *stream_tokens;
     bool event_stream; /* answers with Server-Sent Events */
     bool below; /* lists the rows that name a row of another resource (place.below) */
+    bool all_parents; /* lists the rows of all parents (place.all_path) */
     bool silent; /* not in the access log */
     bool page; /* for people; the description of the API leaves it out */
     bool shows_request; /* its handler is shown headers and the client's address */

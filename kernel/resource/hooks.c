@@ -485,6 +485,8 @@ wharf_str addressed_parent(const struct wharf_req *req, const struct resource *r
 {
     const struct route *r = req->route;
 
+    if (r && r->resource == res && r->all_parents)
+        return str_z("");
     return res->def->place.parent || (r && r->resource == res && r->below) ? req->params[0]
                                                                            : str_z("");
 }

@@ -40,7 +40,7 @@ static void check_path(
 
 static void read_parent(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"field", "param", NULL};
+    static const char *const keys[] = {"field", "param", "all", NULL};
     const struct wharf_json *parent = json_get(x, "parent");
     struct place p_at = place_key(at, WHARF_S("parent"));
     struct definition *d = c->d;
@@ -63,6 +63,22 @@ static void read_parent(struct compile *c, const struct wharf_json *x, const str
     if (f && f->required)
         opt_member_problem(
             c, &p_at, "field", "the parent's field comes from the path, it can't be required");
+    d->place.all_path = opt_text(c, parent, &p_at, "all", NULL);
+    if (d->place.all_path)
+        check_path(c, d->place.all_path, NULL, &p_at);
+}
+
+/* Checks that a list of the rows of all parents leaves out those of parents that one may not
+ * see: in a parent's own list the parent is looked at, here nobody does. */
+static void check_all(struct compile *c, const struct place *up)
+{
+    const struct definition *d = c->d;
+    struct place at = place_key(up, WHARF_S("parent"));
+
+    if (d->place.all_path && (d->audience.through != d->place.parent || !d->audience.whole))
+        opt_member_problem(c, &at, "all",
+            "this needs \"audience\": {\"through\": the parent's field, \"of\": the parent, "
+            "\"locations\": true}");
 }
 
 static void read_ids(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -524,6 +540,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_below(c, x, &at);
     read_location(c, x, &at);
     read_audience(c, x, &at);
+    check_all(c, &at);
     read_recorded(c, x, &at);
     read_holds(c, x, &at);
     read_uniques(c, x, &at);

@@ -138,6 +138,7 @@ struct field {
     bool held; /* holds data of other rows, see holds of struct definition */
     /* merge: objects are merged by key on update instead of replaced */
     bool trim, fold, secret, merge;
+    bool unhooked; /* left out of what hooks of organizations are shown of a write */
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
@@ -297,6 +298,7 @@ struct definition_place { /* where its rows are: at a location, below other rows
     bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
+    const char *all_path; /* another path of its list: the rows of all parents; or NULL */
     /* a ref field, and another path of its list: rows with the id of that path; or NULL */
     const struct field *below;
     const char *below_path;

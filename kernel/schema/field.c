@@ -11,9 +11,9 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null",
-    "empty", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show",
-    "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed",
-    "null_unasked", "shown_by", "describe", "shape", NULL};
+    "empty", "hooks", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref",
+    "show", "filter", "sort", "in", "log", "embed", "children", "since", "deprecated",
+    "contributed", "null_unasked", "shown_by", "describe", "shape", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -408,6 +408,7 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->secret = opt_bool(c, p->x, &p->x_at, "secret", false) || f->store == STORE_SECRET;
     f->fresh = opt_bool(c, p->x, &p->x_at, "fresh", false);
     f->writers = opt_bool(c, p->x, &p->x_at, "writers", false);
+    f->unhooked = !opt_bool(c, p->x, &p->x_at, "hooks", true);
     f->ids_of = opt_text(c, p->x, &p->x_at, "ids_of", NULL);
     c->d->events.has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
     f->merge = read_switch(

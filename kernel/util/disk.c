@@ -5,7 +5,7 @@
 
 enum { TELL_EVERY_US = 60000000 };
 
-const char *const disk_names[DISK_PLACES] = {"log", "access_log", "storage", "data"};
+const char *const disk_names[DISK_PLACES] = {"log", "access_log", "storage", "data", "database"};
 
 /* The process has one set of counts; its own, until it is given a server's. */
 static struct disk_counts own;

@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum disk_place { DISK_LOG, DISK_ACCESS_LOG, DISK_STORAGE, DISK_DATA, DISK_PLACES };
-extern const char *const disk_names[DISK_PLACES]; /* "log", "access_log", "storage", "data" */
+enum disk_place { DISK_LOG, DISK_ACCESS_LOG, DISK_STORAGE, DISK_DATA, DISK_DATABASE, DISK_PLACES };
+/* "log", "access_log", "storage", "data", "database" */
+extern const char *const disk_names[DISK_PLACES];
 
 struct disk_counts { /* of all processes of a server: on its board */
-    _Atomic uint64_t lost[DISK_PLACES]; /* lines, files */
+    _Atomic uint64_t lost[DISK_PLACES]; /* lines, files, statements */
     _Atomic int64_t last_us[DISK_PLACES]; /* when the last one was lost, monotonic; 0: never */
     _Atomic int error[DISK_PLACES]; /* errno of the last one */
 };

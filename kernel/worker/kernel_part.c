@@ -80,7 +80,7 @@ static const struct offered_service services[] = {
     {{"wharf.channel", 1, 0}, &host_channel},
     {{"wharf.cron", 1, 0}, &host_cron},
     {{"wharf.metrics", 1, 1}, &host_metrics},
-    {{"wharf.schema", 1, 0}, &host_schema},
+    {{"wharf.schema", 1, 1}, &host_schema},
 };
 
 static const struct part_job jobs[] = {

@@ -395,6 +395,30 @@ static void fail(struct run *r, const char *message)
         .field = WHARF_S("")};
 }
 
+/* Tells whether the event fits the input_schema of what it started, as that is by now; else the
+ * run is over, as if the code had refused it. */
+static wharf_status judge_event(wharf_req *req, struct run *r, bool *ret_fits)
+{
+    const wharf_json *started = NULL;
+    wharf_str name, text = {"", 0};
+    wharf_status s = W->json->parse(req, r->trigger, &started);
+
+    *ret_fits = true;
+    if (s != WHARF_OK || !is(json_text(started, "type"), "event"))
+        return s;
+    name = json_text(started, "name");
+    s = trigger_event_faults(
+        req, r->code.triggers, json_text(started, "event_type"), &name, r->input, &text);
+    *ret_fits = !text.n;
+    if (text.n)
+        r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
+            .end = WHARF_LUA_REJECTED,
+            .code = WHARF_S("input_schema"),
+            .message = text,
+            .field = WHARF_S("")};
+    return s;
+}
+
 /* Returns the class of a trigger: when anybody may have asked for it, less is done for them. */
 static const struct budget *class_of(const wharf_json *trigger)
 {
@@ -415,6 +439,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
         .budget = class_of(row_json(w->rows, i, 5)),
         .started_us = W->req->now_us(req),
         .stop = stop};
+    bool fits = false;
     wharf_status s = WHARF_OK;
 
     r.seed = run_seed(r.id);
@@ -435,6 +460,8 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     else if (!l->actor)
         run_unpublished(&r);
     else
+        s = judge_event(req, &r, &fits);
+    if (s == WHARF_OK && fits)
         s = run_execute(req, &r);
     if (s != WHARF_OK)
         return s;

@@ -503,6 +503,18 @@ wharf_status run_begin(wharf_req *req, struct run *r)
     return s;
 }
 
+/* Checks an event of before against the triggers that would take it. */
+static wharf_status check_event(wharf_req *req, struct run *r, const wharf_json *event)
+{
+    wharf_str text = {"", 0};
+    wharf_status s = trigger_event_faults(
+        req, r->code.triggers, json_text(event, "type"), NULL, r->input, &text);
+
+    r->event_id = json_text(event, "id");
+    return s == WHARF_OK && text.n ? W->err->fail(req, ERR_VALIDATION_FAILED, "input", "%s", text.p)
+                                   : s;
+}
+
 wharf_status run_route(wharf_req *req, void *arg)
 {
     struct run r = {.budget = &sync_budget};
@@ -519,7 +531,7 @@ wharf_status run_route(wharf_req *req, void *arg)
     if (s == WHARF_OK && is(z(r.by_hand->type), "manual"))
         s = trigger_check_input(req, r.code.triggers, r.input);
     if (s == WHARF_OK && is(z(r.by_hand->type), "event"))
-        r.event_id = json_text(input, "id");
+        s = check_event(req, &r, input);
     if (s != WHARF_OK)
         return s;
     r.actor = W->req->actor(req);

@@ -40,6 +40,16 @@ bool trigger_has(const wharf_json *triggers, const char *type)
 
 /* ---- what may stand in one ---- */
 
+wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char *path)
+{
+    const wharf_json *schema = W->json->get(t, "input_schema");
+
+    if (json_is_null(schema))
+        return WHARF_OK;
+    return flow_schemas->check(
+        req, schema, ERR_WORKFLOW_TRIGGER_INVALID, W->mem->format(req, "%s.input_schema", path).p);
+}
+
 static wharf_status check_event(wharf_req *req, const wharf_json *t, const char *path)
 {
     const wharf_json *events = W->json->get(t, "events"), *filter = W->json->get(t, "filter"),
@@ -58,17 +68,7 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     s = flow_rules->events(req, events, W->mem->format(req, "%s.events", path).p, &list);
     if (s == WHARF_OK && !json_is_null(filter))
         s = flow_rules->filter(req, filter, W->mem->format(req, "%s.filter", path).p);
-    return s;
-}
-
-wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char *path)
-{
-    const wharf_json *schema = W->json->get(t, "input_schema");
-
-    if (json_is_null(schema))
-        return WHARF_OK;
-    return flow_schemas->check(
-        req, schema, ERR_WORKFLOW_TRIGGER_INVALID, W->mem->format(req, "%s.input_schema", path).p);
+    return s == WHARF_OK ? input_schema_check(req, t, path) : s;
 }
 
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
@@ -108,6 +108,47 @@ wharf_status trigger_check(
         return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "The type of a trigger is event, http, schedule, hook or manual");
     return input_schema_check(req, t, path);
+}
+
+/* ---- what events have to be ---- */
+
+static bool takes_type(const wharf_json *t, wharf_str type)
+{
+    const wharf_json *list = W->json->get(t, "events");
+    wharf_str pattern;
+
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+        if (W->json->text(e, &pattern) && flow_events->matches(flow_self, pattern, type))
+            return true;
+    }
+    return false;
+}
+
+wharf_status trigger_event_faults(wharf_req *req, const wharf_json *triggers, wharf_str type,
+    const wharf_str *name, wharf_str event, wharf_str *ret_text)
+{
+    const wharf_json *value = NULL;
+    wharf_str first = {"", 0};
+    wharf_status s = WHARF_OK;
+
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && s == WHARF_OK;
+         t = W->json->next(t)) {
+        const wharf_json *schema = W->json->get(t, "input_schema");
+
+        if (!is(json_text(t, "type"), "event") || !trigger_enabled(t) || !takes_type(t, type) ||
+            (name && !same(json_text(t, "name"), *name)))
+            continue;
+        *ret_text = WHARF_S("");
+        if (!json_is_null(schema) && !value)
+            s = W->json->parse(req, event, &value);
+        if (!json_is_null(schema) && s == WHARF_OK)
+            s = flow_schemas->faults(req, schema, value, "event", ret_text);
+        if (s == WHARF_OK && !ret_text->n)
+            return WHARF_OK;
+        first = first.n ? first : *ret_text;
+    }
+    *ret_text = first;
+    return s;
 }
 
 /* ---- who may be told of events ---- */

@@ -46,6 +46,7 @@ static const wharf_route routes[] = {
     {ROUTE_SECRET_DELETE, .handler = secret_delete_route},
     {ROUTE_CANCEL, .handler = run_cancel_route},
     {ROUTE_AGAIN, .handler = run_again_route},
+    {ROUTE_AGAIN_MANY, .handler = runs_again_route},
     {ROUTE_RECORDING, .handler = recording_route},
     {ROUTE_SHOW, .handler = run_show_route},
     {ROUTE_HTTP_GET, .handler = http_route, .arg = (void *)"GET"},
@@ -100,7 +101,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_text = W->service(self, "wharf.text", 1, 1);
     flow_logs = W->service(self, "wharf.logs", 1, 3);
     flow_config = W->service(self, "wharf.config", 1, 2);
-    flow_schemas = W->service(self, "wharf.schema", 1, 0);
+    flow_schemas = W->service(self, "wharf.schema", 1, 1);
     flow_metrics = W->service(self, "wharf.metrics", 1, 0);
     if (!flow_logs || !flow_config || !flow_schemas || !flow_metrics)
         return WHARF_UNAVAILABLE;

@@ -290,7 +290,7 @@ wharf_str queue_order_key(
     wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 
 /* again.c */
-wharf_handler run_cancel_route, run_again_route, runs_expire;
+wharf_handler run_cancel_route, run_again_route, runs_again_route, runs_expire;
 
 /* workflow_schedule.c */
 /* Sets what is due of the workflow from now on, in the request's transaction: schedule_set() of
@@ -325,10 +325,15 @@ wharf_status trigger_check(
     wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
-/* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
- * with "input". */
 /* Checks the input_schema of a trigger, if it has one. path: the trigger's, for problems. */
 wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char *path);
+/* Tells in one line what the schemas of triggers refuse of an event ("event.data.weight must be
+ * at most 10"); empty: nothing. An event has to fit one of the enabled event triggers that take its
+ * type; name: of those with this name only, or NULL. */
+wharf_status trigger_event_faults(wharf_req *req, const wharf_json *triggers, wharf_str type,
+    const wharf_str *name, wharf_str event, wharf_str *ret_text);
+/* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
+ * with "input". */
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input);
 /* Tells whether the workflow takes what is at this location. A workflow for some locations takes
  * nothing that has none. */

@@ -83,7 +83,96 @@ static void text_if_any(struct jw *w, const char *key, wharf_str text)
         jw_str(w, key, text);
 }
 
-wharf_str write_change_text(struct wharf_req *req, const struct write *w, wharf_str new_row)
+/* Tells whether the member of a body is one that organizations' hooks are not shown. */
+static bool left_out(const struct definition *d, const struct wharf_json *m)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].unhooked && str_eqz(m->key, d->fields[i].name))
+            return true;
+    }
+    return false;
+}
+
+static bool leaves_out(const struct write *w)
+{
+    for (const struct wharf_json *m = w->body ? w->body->child : NULL; m; m = m->next) {
+        if (left_out(w->res->def, m))
+            return true;
+    }
+    return false;
+}
+
+/* An object that is made of members of others. */
+struct made {
+    struct wharf_json *object, **last;
+};
+
+static void take(struct arena *a, struct made *to, const struct wharf_json *m)
+{
+    *to->last = ARENA_NEW(a, struct wharf_json);
+    **to->last = *m;
+    (*to->last)->next = NULL;
+    to->last = &(*to->last)->next;
+    to->object->count++;
+}
+
+static struct made empty_like(struct arena *a, const struct wharf_json *body)
+{
+    struct made to = {.object = ARENA_NEW(a, struct wharf_json)};
+
+    *to.object = *body;
+    to.object->child = NULL;
+    to.object->count = 0;
+    to.last = &to.object->child;
+    return to;
+}
+
+const struct wharf_json *write_shown(struct wharf_req *req, const struct write *w)
+{
+    struct made to;
+
+    if (!leaves_out(w))
+        return w->body;
+    to = empty_like(req->arena, w->body);
+    for (const struct wharf_json *m = w->body->child; m; m = m->next) {
+        if (!left_out(w->res->def, m))
+            take(req->arena, &to, m);
+    }
+    return to.object;
+}
+
+const struct wharf_json *write_whole(
+    struct wharf_req *req, const struct write *w, const struct wharf_json *input)
+{
+    struct made to;
+
+    if (!json_is(input, JSON_OBJECT) || !leaves_out(w))
+        return input;
+    to = empty_like(req->arena, w->body);
+    for (const struct wharf_json *m = input->child; m; m = m->next)
+        take(req->arena, &to, m);
+    for (const struct wharf_json *m = w->body->child; m; m = m->next) {
+        if (left_out(w->res->def, m) && !json_get(input, m->key.p))
+            take(req->arena, &to, m);
+    }
+    return to.object;
+}
+
+/* Writes the names of what the body has and is not shown. */
+static void put_without(struct jw *jw, const struct write *w)
+{
+    if (!leaves_out(w))
+        return;
+    jw_open(jw, "without", '[');
+    for (const struct wharf_json *m = w->body->child; m; m = m->next) {
+        if (left_out(w->res->def, m))
+            jw_str(jw, NULL, m->key);
+    }
+    jw_close(jw, ']');
+}
+
+wharf_str write_change_text(
+    struct wharf_req *req, const struct write *w, wharf_str new_row, bool whole)
 {
     struct view view = {.in = IN_RETRIEVE};
     struct buf out;
@@ -99,8 +188,11 @@ wharf_str write_change_text(struct wharf_req *req, const struct write *w, wharf_
     text_if_any(&jw, "location_id", write_location(w));
     if (w->old_rec)
         jw_raw(&jw, "old", record_json(req->arena, w->old_rec, &view));
-    if (w->body && w->op != OP_DELETE)
-        jw_value(&jw, "input", w->body);
+    if (w->body && w->op != OP_DELETE) {
+        jw_value(&jw, "input", whole ? w->body : write_shown(req, w));
+        if (!whole)
+            put_without(&jw, w);
+    }
     if (new_row.n)
         jw_raw(&jw, "new", new_row);
     jw_close(&jw, '}');

@@ -252,8 +252,9 @@ static void l_hooks(wharf_decl *d, const wharf_lua_hooks *hooks)
 static bool l_hookable(
     const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area)
 {
-    const struct resource *res = named_action(action) ? named_hookable(self->engine, resource)
-                                                      : NULL;
+    const struct resource *res = named_action(action)
+                                     ? named_hookable(self->engine, resource, action)
+                                     : NULL;
 
     if (res)
         *ret_area = str_z(res->def->scope);

@@ -77,11 +77,12 @@ static wharf_status run_one(
     wharf_status s;
 
     describe(req, w, write_location(w), &c);
-    c.text = write_change_text(req, w, w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w));
+    c.text = write_change_text(
+        req, w, w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w), false);
     s = req->engine->tenant_hooks->before(req, list, i, &c, &input);
-    if (s != WHARF_OK || !input || w->op == OP_DELETE || json_equal(input, w->body))
+    if (s != WHARF_OK || !input || w->op == OP_DELETE || json_equal(input, write_shown(req, w)))
         return s;
-    w->body = input;
+    w->body = write_whole(req, w, input);
     *ret_changed = true;
     return write_values(req, w);
 }
@@ -118,7 +119,7 @@ wharf_status tenant_after(struct wharf_req *req, const struct write *w)
     describe(
         req, w, record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec), &c);
     c.text = write_change_text(
-        req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
+        req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view), false);
     before = plugin_enter(req, req->engine->tenant_plugin, "after hooks");
     s = req->engine->tenant_hooks->after(req, &c);
     plugin_leave(req, before);

@@ -39,7 +39,9 @@ static const struct {
     const char *type, *more; /* what a message says of them */
     const char *members[8];
 } kinds[] = {{"manual", " and input_schema (a JSON Schema)", {"input_schema"}},
-    {"event", ", events, filter and self (true or false)", {"events", "filter", "self"}},
+    {"event",
+        ", events, filter, self (true or false) and input_schema (a JSON Schema of the event)",
+        {"events", "filter", "self", "input_schema"}},
     {"schedule", ", cron, timezone, overlap and catch_up",
         {"cron", "timezone", "overlap", "catch_up"}},
     {"http", ", path, methods, auth, mode, secret_key and input_schema (a JSON Schema of the body)",

@@ -5,8 +5,9 @@
 
 #include "resource/engine.h"
 
-/* Finds the resource, when its module declares it hookable; else returns NULL. */
-const struct resource *named_hookable(const struct engine *e, wharf_str name);
+/* Finds the resource, when its module declares it hookable, or such writes of it
+ * ("print_job:create"); else returns NULL. action: empty for any. */
+const struct resource *named_hookable(const struct engine *e, wharf_str name, wharf_str action);
 bool named_action(wharf_str action);
 /* Returns a name near the wrong one, or NULL. */
 const char *named_near_resource(const struct engine *e, const char *wrong); /* only hookable ones */

@@ -150,6 +150,8 @@ def test_triggers_name_what_there_is(tmp_path):
     assert told(event("nothing.like.it"))[1] == 'workflow.json:3:34: there is no event type "nothing.like.it"\n'
     assert told(event())[1] == told('{"type": "event"}')[1] == "workflow.json:1:1: a trigger of type event has events, an array of types\n"
     assert told(hook("locatoin", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "locatoin"; did you mean "location"?\n'
+    assert told(hook("print_job", "create"))[0] == 0
+    assert told(hook("print_job", "update"))[1] == 'workflow.json:3:57: there are no hooks on print_job:update\n'
     assert told(hook("api_key", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "api_key"\n'
     assert told(hook("location", "updat"))[1] == 'workflow.json:3:56: there is no action "updat"; did you mean "update"?\n'
     assert 'there is no phase "during"' in told(hook("location", "update", "during"))[1]
@@ -191,6 +193,9 @@ def test_schemas_of_input(tmp_path):
     code, text = told('{"properties": {"a": {"type": "text"}}}')
     assert code == 1 and text.startswith("workflow.json:1:1: input_schema/properties/a/type: type is one of")
     assert told('"text"') == (1, "workflow.json:1:1: input_schema: a schema is an object\n")
+    both = GOOD.replace("return M\n", "function M.on_event() end\nreturn M\n")
+    event = '{"triggers": [{"type": "event", "events": ["parcel.created"], "input_schema": {"type": "text"}}]}'
+    assert "input_schema/type: type is one of" in check(tmp_path, both, **{"workflow.json": event})[1]
     assert told('{"description": "%s"}' % ("x" * 17000)) == (1, "workflow.json:1:1: input_schema: a schema has at most 16 KiB\n")
 
 
@@ -237,3 +242,100 @@ def test_annotations_of_all_functions():
     assert "---@return string\n---@param s any\nfunction wharf.text.slug(s) end\n" in text
     for name in ("ctx", "event", "change", "request", "tick", "workflow"):
         assert f"---@class wharf.{name}\n" in text
+
+
+class Types:
+    """Reads types as LuaLS writes them: unions, optional ones, arrays, table<K, V>, fun(a: T): R, texts, names."""
+    TOKEN = re.compile(r'\s*("[^"]*"|\.\.\.|[A-Za-z_][\w.]*|\[\]|[|?<>(),:])')
+
+    def __init__(self, text):
+        self.text, self.at, self.names = text, 0, set()
+
+    def peek(self):
+        m = self.TOKEN.match(self.text, self.at)
+        return m and m[1]
+
+    def take(self, wanted=None):
+        m = self.TOKEN.match(self.text, self.at)
+        assert m and wanted in (None, m[1]), (self.text, self.at, wanted)
+        self.at = m.end()
+        return m[1]
+
+    def many(self, end, one):
+        while self.peek() != end:
+            one()
+            if self.peek() != end:
+                self.take(",")
+        self.take(end)
+
+    def argument(self):
+        assert re.fullmatch(r"\w+|\.\.\.", self.take()), self.text
+        if self.peek() == "?":
+            self.take()
+        self.take(":")
+        self.type()
+
+    def single(self):
+        word = self.take()
+        if word == "(":
+            self.type()
+            self.take(")")
+        elif word == "fun":
+            self.take("(")
+            self.many(")", self.argument)
+            if self.peek() == ":":
+                self.take()
+                self.type()
+        elif not word.startswith('"'):
+            assert re.fullmatch(r"[a-z][\w.]*", word), (self.text, word)
+            self.names.add(word)
+            if self.peek() == "<":
+                assert word == "table", self.text
+                self.take()
+                self.type()
+                self.take(",")
+                self.type()
+                self.take(">")
+        while self.peek() in ("[]", "?"):
+            self.take()
+
+    def type(self):
+        self.single()
+        while self.peek() == "|":
+            self.take()
+            self.single()
+
+
+def test_annotations_are_of_the_language_of_luals():
+    """Each tag is one of LuaLS with the parts it wants, each type is one or is declared, and the parameters are those of the function behind them."""
+    text = lua("doc", "--annotations").stdout
+    built_in = {"any", "nil", "boolean", "string", "number", "integer", "function", "table"}
+    declared = set(re.findall(r"^---@class (\S+)$", text, re.M))
+    assert len(declared) >= 10 and len(declared) == len(re.findall(r"^---@class ", text, re.M))
+    seen, params, above = set(), [], None
+    for line in text.splitlines():
+        m = re.match(r"---@(\w+) ?(.*)$", line)
+        if m and m[1] in ("field", "param"):
+            name = re.match(r"(\w+|\.\.\.)\??\s+(?=\S)", m[2])
+            assert name and (m[1] == "param" or above in ("class", "field")), line
+            seen.add(m[1])
+            params += [name[1]] if m[1] == "param" else []
+            of = Types(m[2][name.end():])
+        elif m and m[1] in ("return", "type"):
+            of = Types(m[2])
+        else:
+            assert not m or m[1] == "class" or line == "---@meta", line
+            of = None
+        if of:
+            of.type()
+            assert m[1] == "field" or not of.text[of.at:].strip(), line  # behind the type of a field words may stand
+            assert of.names <= built_in | declared, (line, of.names - built_in - declared)
+        function = re.match(r"function [\w.:]+\((.*)\) end$", line)
+        if function:
+            assert params == [p for p in function[1].split(", ") if p], line
+        if not line.startswith("---"):
+            params = []
+        above = m[1] if m else None
+    assert seen == {"field", "param"}
+    with pytest.raises(AssertionError):
+        Types("table<string").type()

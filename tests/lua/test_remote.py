@@ -23,7 +23,7 @@ return M
 
 @pytest.fixture(scope="module")
 def org():
-    s = Server("--modules", "org,locations,batches,events,webhooks,workflows")
+    s = Server("--modules", "org,locations,batches,events,webhooks,workflows,parcels,stations")
     yield s.organization()
     s.stop()
 
@@ -66,6 +66,12 @@ def test_input_of_a_run_by_hand_has_to_fit(flow, tmp_path):
         r = lua("run", flow, "--trigger", "manual", *args)
         assert r.returncode == 2 and told in r.stderr and not r.stdout, r
     assert lua("run", flow, "--trigger", "event", "--input", tmp_path / "bad.json").returncode == 0  # it is the manual trigger's
+    write(flow, {"workflow.json": '{"name": "F", "triggers": [{"type": "event", "events": ["parcel.*"], "input_schema": %s}]}' % schema})
+    for text, code, told in (('{"type": "parcel.created", "n": "5"}', 2, "event.n must be a whole number"), ('{"type": "parcel.created", "n": 5}', 0, ""),
+                             ('{"type": "location.created"}', 0, "")):  # which that trigger does not take
+        write(tmp_path, {"ev.json": text})
+        r = lua("run", flow, "--trigger", "event", "--input", tmp_path / "ev.json")
+        assert r.returncode == code and told in r.stderr, r
 
 
 def test_one_run_of_hooks(tmp_path):
@@ -256,13 +262,23 @@ end}
     r = lua("retry", bad, env=env)
     assert r.returncode == 0 and r.stdout.startswith(f"{bad}: again as wkf_run_")
     r = lua("retry", flow, "--failed", env=env)
-    assert r.returncode == 0 and r.stdout.splitlines()[-1].endswith("failed runs are queued again") and r.stdout.count("again as wkf_run_") >= 2
+    assert r.returncode == 0 and r.stdout.splitlines()[-1].endswith("failed runs are queued again")
+    assert f"{lines[1].split()[0]}: again as wkf_run_" in r.stdout and f"{bad}: " not in r.stdout  # which was done again before
+    hand = client.post("/v1/workflows", {"name": "Other", "triggers": [{"type": "manual"}], "source": "return {on_run = function() error('no') end}"}, expect=201).data["id"]
+    client.post(f"/v1/workflows/{hand}/publish", {}, expect=200)
+    client.post(f"/v1/workflows/{hand}/run", {}, expect=400)
+    failed, = client.get(f"/v1/workflows/{hand}/runs").data
+    line = lua("runs", "--all", "--limit", "1", env=env).stdout
+    assert line.startswith(failed["id"]) and line.endswith("  Other\n")
+    r = lua("retry", "--all", env=env)
+    assert r.returncode == 0 and f"{failed['id']}: again as wkf_run_" in r.stdout and f"{bad}: " not in r.stdout
+    client.post(f"/v1/workflows/{hand}", {"enabled": False}, expect=200)
     assert "workflow.run_not_failed, 409" in lua("retry", good, env=env).stderr
     assert lua("secret", "TOKEN", flow, "--delete", env=env).returncode == 0 and client.get(f"/v1/workflows/{id}/secrets").data == []
     assert lua("disable", flow, env=env).stdout == f"{id}: disabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is False
     assert lua("enable", id, env=env).stdout == f"{id}: enabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is True
     for args, told in ((("secret", "TOKEN", flow), "standard input"), (("secret", "token", flow), "wharf lua secret KEY"), (("logs", id), "wharf lua logs RUN"), (("runs", flow, "--limit", "0"), "1 to 100"),
-                       (("retry", flow), "--failed"), (("runs", flow, flow), "one workflow is named"), (("roll-back", "x"), "VERSION")):
+                       (("retry", flow), "--failed"), (("retry", flow, "--all"), "--all"), (("runs", flow, "--all"), "--all"), (("runs", flow, flow), "one workflow is named"), (("roll-back", "x"), "VERSION")):
         r = lua(*args, env=env, input="")
         assert r.returncode == 3 and told in r.stderr, (args, r.stderr)
 
@@ -282,6 +298,13 @@ def test_versions_and_differences(flow, org, tmp_path):
     lines = lua("versions", flow, env=env).stdout.splitlines()
     assert [(line.split()[0], line.split("  ")[-1]) for line in lines] == [("2", "the second"), ("1", "the first")]
     assert lua("diff", flow, env=env).returncode == 0 and "return 1 end" in lua("diff", flow, "--version", "1", env=env).stdout
+    r = lua("diff", flow, "--version", "1", "--against", "2", env=env)
+    assert r.returncode == 1 and "--- version 1/main.lua\n+++ version 2/main.lua\n" in r.stdout and "+++ version 2/lib/new.lua" in r.stdout and "-return {on_run = function() return 1 end}\n+" in r.stdout
+    assert "--- version 2/main.lua\n+++ version 1/main.lua\n" in lua("diff", id, "--version", "2", "--against", "1", env=env).stdout
+    r = lua("diff", id, "--version", "2", "--against", "draft", env=env)
+    assert (r.returncode, r.stdout) == (0, "") and "not_found, 404" in lua("diff", id, "--version", "1", "--against", "9", env=env).stderr
+    for args in (("--against", "1"), ("--version", "x", "--against", "1"), ("--version", "1", "--against", "x")):
+        assert lua("diff", id, *args, env=env).returncode == 3, args
     old = tmp_path / "old"
     r = lua("pull", id, old, "--version", "1", env=env)
     assert r.returncode == 0 and r.stdout == f"{old}: version 1 of {id}; push makes it the draft\n" and "return 1 end" in (old / "main.lua").read_text() and (old / "lib/names.lua").exists()
@@ -291,7 +314,7 @@ def test_versions_and_differences(flow, org, tmp_path):
     assert "not_found, 404" in lua("roll-back", "9", flow, env=env).stderr
 
 
-@pytest.mark.parametrize("template", ["event", "http", "schedule", "manual", "before", "after"])
+@pytest.mark.parametrize("template", ["event", "http", "schedule", "manual", "before", "after", "nearest-printer"])
 def test_a_new_folder(template, org, tmp_path):
     """It is checked, tested, pushed and published as it is."""
     folder = tmp_path / "Front desk"

@@ -344,10 +344,6 @@ static void refuses_resource_options(void **state)
         {"\"unique\":[{\"index\":\"a\"}]", "/x-wharf/unique/0/error|"},
         {"\"unique\":[{\"index\":\"a\",\"error\":\"a.b\",\"report\":[\"x\"]}]",
             "/x-wharf/unique/0/report|there is no property \"x\""},
-        {"\"parent\":{\"field\":\"name\",\"param\":\"p\"}",
-            "/x-wharf/parent/field|the parent's field needs ref"},
-        {"\"parent\":{}", "/x-wharf/parent/field|this is needed"},
-        {"\"parent\":1", "/x-wharf/parent|this is an object"},
         {"\"audience\":{\"all\":\"name\"}", "/x-wharf/audience/all|this names a boolean"},
         {"\"audience\":{\"users\":\"x\"}", "/x-wharf/audience/users|"},
         {"\"events\":{\"created\":\"x\"}", "/x-wharf/events/created|"},
@@ -386,6 +382,23 @@ static void refuses_resource_options(void **state)
             "/x-wharf/list/filters/x/child|"},
         {"\"list\":{\"filters\":{\"x\":{\"field\":\"n\",\"type\":\"flags\"}}}",
             "/x-wharf/list/filters/x|flags are for"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        refused(*state, "\"dialect\":1", arena_printf(*state, "\"dialect\":1,%s", cases[i][0]).p,
+            cases[i][1]);
+}
+
+static void refuses_parents(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"parent\":{\"field\":\"name\",\"param\":\"p\"}",
+            "/x-wharf/parent/field|the parent's field needs ref"},
+        {"\"parent\":{}", "/x-wharf/parent/field|this is needed"},
+        {"\"parent\":{\"field\":\"name\",\"param\":\"p\",\"all\":\"/v1/docks\"}",
+            "/x-wharf/parent/all|this needs \"audience\""},
+        {"\"parent\":{\"field\":\"name\",\"param\":\"p\",\"all\":\"/v1/x/:p\"}",
+            "/x-wharf/parent/collection|:p is not the parameter of a parent"},
+        {"\"parent\":1", "/x-wharf/parent|this is an object"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         refused(*state, "\"dialect\":1", arena_printf(*state, "\"dialect\":1,%s", cases[i][0]).p,
@@ -594,7 +607,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(resource), UNIT(columns), UNIT(fields), UNIT(children),
         UNIT(lists), UNIT(hash), UNIT(refuses_documents), UNIT(refuses_resource_options),
-        UNIT(refuses_properties), UNIT(refuses_children), UNIT(tells_all_problems), UNIT(variants)};
+        UNIT(refuses_parents), UNIT(refuses_properties), UNIT(refuses_children),
+        UNIT(tells_all_problems), UNIT(variants)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,9 @@ void flow_texts_of_folder(struct arena *a, const struct lua_folder *f, struct lu
 struct lua_flow_options {
     const char *status, *limit; /* of runs */
     const char *version; /* diff, pull: of this one instead of the draft */
-    bool failed; /* retry: all failed ones */
+    const char *other; /* diff: of the version against this one, not against the folder */
+    bool failed; /* retry: all failed ones of a workflow */
+    bool all; /* runs, retry: of all workflows */
     bool erase; /* secret: remove it */
 };
 int lua_pull_command(

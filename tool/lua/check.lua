@@ -1,13 +1,17 @@
--- `wharf lua check`: what the compiler does not say of a text that it takes: globals that nobody knows, locals that nobody reads, and functions of
--- wharf and of Lua's libraries that are not there. check(text, known, kind) -> array of {line, column, message}; known: name -> who (the letters
--- of reference.txt), kind: 'w' a workflow, 'h' a hook file; test: a test file. column(text, line) -> where in the line the compiler stopped.
+-- `wharf lua check`: says what the compiler does not say of a text that it takes: globals that
+-- nobody knows, locals that nobody reads, and functions of wharf and of Lua's libraries that are
+-- not there. check(text, known, kind) -> array of {line, column, message}; known: name -> who (the
+-- letters of reference.txt), kind: 'w' a workflow, 'h' a hook file; test: a test file. column(text,
+-- line) -> where in the line the compiler stopped.
 
 local KEYWORDS = {}
-for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true until while]]):gmatch("%a+") do
-  KEYWORDS[word] = true
-end
+local WORDS = [[and break do else elseif end false for function goto if in local nil not or repeat
+  return then true until while]]
+for word in WORDS:gmatch("%a+") do KEYWORDS[word] = true end
 local BINARY = {}
-for op in ([[+ - * / // % ^ .. < <= > >= == ~= & | ~ << >> and or]]):gmatch("%S+") do BINARY[op] = true end
+for op in ([[+ - * / // % ^ .. < <= > >= == ~= & | ~ << >> and or]]):gmatch("%S+") do
+  BINARY[op] = true
+end
 local UNARY = { ["-"] = true, ["not"] = true, ["#"] = true, ["~"] = true }
 local LONG = { "...", "<<", ">>", "//", "==", "~=", "<=", ">=", "::", ".." }
 
@@ -82,7 +86,8 @@ end
 
 -- ---- names that are near ----
 
--- How many letters must be put in, taken out or changed to make one word of the other; two that changed places count as one.
+-- Counts the letters that must be put in, taken out or changed to make one word of the other; two
+-- that changed places count as one.
 local function distance(a, b)
   local before, row = nil, {}
   for j = 0, #b do row[j] = j end
@@ -100,7 +105,7 @@ local function distance(a, b)
   return row[#b]
 end
 
--- Of some words the nearest that is near enough; nil: none.
+-- Returns the word that is nearest, when one is near enough; else nil.
 local function nearest(word, words)
   local best, least = nil, #word > 1 and math.max(2, #word // 3 + 1) or 0
   table.sort(words)
@@ -113,14 +118,17 @@ end
 
 -- ---- where the compiler stopped ----
 
--- The column of the token that it could not take: what stands before it is only not complete, and with it there is another message.
+-- The column of the token that it could not take: what stands before it is only not complete, and
+-- with it there is another message.
 local function column(text, line)
   local begins = 1
   for _ = 2, line do begins = (text:find("\n", begins, true) or #text) + 1 end
   for _, token in ipairs(tokens(text)) do
     if token.at >= begins then
       local _, message = load(text:sub(1, token.at + #token.text - 1), "=x", "t")
-      if token.text == "" or message and not message:find("near <eof>$") then return math.max(1, token.at - begins + 1) end
+      if token.text == "" or message and not message:find("near <eof>$") then
+        return math.max(1, token.at - begins + 1)
+      end
     end
   end
   return 1
@@ -132,7 +140,9 @@ local function check(text, known, kind, test)
   local list, at, findings, scope, set = tokens(text), 1, {}, nil, {}
   local expression, block, expressions
 
-  local function report(token, message) findings[#findings + 1] = { at = token.at, message = message } end
+  local function report(token, message)
+    findings[#findings + 1] = { at = token.at, message = message }
+  end
 
   local function peek(k) return list[at].kind == k end
   local function take()
@@ -171,14 +181,26 @@ local function check(text, known, kind, test)
 
   -- names of the library
 
-  local function serves(who) return who == "a" or who == kind or (who == "t" and test) or (who == "h" and test and kind == "h") end
+  local function serves(who)
+    return who == "a"
+      or who == kind
+      or (who == "t" and test)
+      or (who == "h" and test and kind == "h")
+  end
 
-  -- What may stand behind the path ("" for globals), by its last word.
+  -- Lists what may stand behind the path ("" for globals), by its last word.
   local function names_in(path)
     local list, begin = {}, path == "" and "" or path .. "."
     for name, who in pairs(known) do
       local word = name:sub(1, #begin) == begin and name:sub(#begin + 1)
-      if word and word ~= "" and not word:find(".", 1, true) and (who == "table" or serves(who)) then list[#list + 1] = word end
+      if
+        word
+        and word ~= ""
+        and not word:find(".", 1, true)
+        and (who == "table" or serves(who))
+      then
+        list[#list + 1] = word
+      end
     end
     return list
   end
@@ -186,12 +208,23 @@ local function check(text, known, kind, test)
   local function tell_unknown(token, path)
     local who = known[path]
     if who and not serves(who) then
-      report(token, path .. (who == "t" and " is for test files only" or who == "h" and " is for operators' hooks only" or " is for workflows only"))
+      report(
+        token,
+        path
+          .. (
+            who == "t" and " is for test files only"
+            or who == "h" and " is for operators' hooks only"
+            or " is for workflows only"
+          )
+      )
       return
     end
     local above = path:match("^(.*)%.") or ""
     local near = nearest(token.text, names_in(above))
-    report(token, "there is no " .. path .. (near and "; did you mean " .. above .. "." .. near .. "?" or ""))
+    report(
+      token,
+      "there is no " .. path .. (near and "; did you mean " .. above .. "." .. near .. "?" or "")
+    )
   end
 
   local function tell_unknown_global(token)
@@ -201,7 +234,13 @@ local function check(text, known, kind, test)
       s = s.outer
     end
     local near = nearest(token.text, words)
-    report(token, "the global '" .. token.text .. "' is not known" .. (near and "; did you mean '" .. near .. "'?" or ""))
+    report(
+      token,
+      "the global '"
+        .. token.text
+        .. "' is not known"
+        .. (near and "; did you mean '" .. near .. "'?" or "")
+    )
   end
 
   -- Behind a global: .a.b as far as the library goes.
@@ -231,7 +270,9 @@ local function check(text, known, kind, test)
   local function write(token)
     local v = find(token.text)
     if v then return end
-    if not set[token.text] then report(token, "the global '" .. token.text .. "' is set; make it local") end
+    if not set[token.text] then
+      report(token, "the global '" .. token.text .. "' is set; make it local")
+    end
     set[token.text] = true
   end
 
@@ -278,7 +319,8 @@ local function check(text, known, kind, test)
     end
   end
 
-  -- What a statement may begin with, or an operand. The name alone, when nothing follows it: what an assignment writes.
+  -- Reads what a statement may begin with, or an operand. Returns the name alone when nothing
+  -- follows it: what an assignment writes.
   local function suffixed()
     local alone
     if accept("(") then
@@ -455,7 +497,8 @@ local function check(text, known, kind, test)
     end
   end
 
-  local LAST = { ["end"] = true, ["else"] = true, ["elseif"] = true, ["until"] = true, ["end of file"] = true }
+  local LAST =
+    { ["end"] = true, ["else"] = true, ["elseif"] = true, ["until"] = true, ["end of file"] = true }
 
   function block()
     while not LAST[list[at].kind] do

@@ -273,8 +273,11 @@ static void check_hook(struct checking *k, const struct wharf_json *t)
         missing(k, "a trigger of type hook has resource, action and phase");
         return;
     }
-    if (engine && !named_hookable(engine, resource))
+    if (engine && !named_hookable(engine, resource, str_z("")))
         wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
+    else if (engine && named_action(action) && !named_hookable(engine, resource, action))
+        wrong_value(k, action,
+            arena_printf(k->c->a, "there are no hooks on %s:%s", resource.p, action.p).p);
     if (!named_action(action)) {
         str_near_try(&near, "create");
         str_near_try(&near, "update");
@@ -298,8 +301,7 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         const struct wharf_json *schema = json_get(t, "input_schema");
         struct trigger_fault fault;
 
-        if ((str_eqz(type, "manual") || str_eqz(type, "http")) && schema &&
-            schema->type != JSON_NULL)
+        if (schema && schema->type != JSON_NULL)
             tenant_schema(k->c->a, schema, wrong_schema, k);
         if (!trigger_good(k->c->a, list, t, &fault))
             wrong_value(k, fault.value, fault.message);

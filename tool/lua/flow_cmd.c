@@ -11,7 +11,7 @@
 #include "util/file.h"
 #include "util/str.h"
 
-enum { BODY_MAX = 64 << 10, SECRET_MAX = 8192, PAGE = 100, RUNS_SHOWN = 20, RUNS_MOST = 1000 };
+enum { BODY_MAX = 64 << 10, SECRET_MAX = 8192, PAGE = 100, RUNS_SHOWN = 20 };
 
 /* ---- bodies ---- */
 
@@ -42,7 +42,8 @@ static const char *cell(const struct wharf_json *row, const char *name)
 
 /* ---- runs ---- */
 
-static void print_run(const struct wharf_json *r)
+/* Prints a run in a line; named: with the name of its workflow. */
+static void print_run(const struct wharf_json *r, bool named)
 {
     const struct wharf_json *ms = json_get(r, "duration_ms"),
                             *next = json_get(r, "next_attempt_at");
@@ -54,35 +55,30 @@ static void print_run(const struct wharf_json *r)
         printf("  %s ms", ms->text.p);
     if (json_is(next, JSON_STRING))
         printf("  next %s", next->text.p);
+    if (named)
+        printf("  %s", cell(json_get(r, "actor"), "name"));
     putchar('\n');
-}
-
-/* Reads a page of the runs of a workflow. Returns NULL after a message. */
-static const struct wharf_json *runs_of(struct arena *a, const struct lua_server *s, const char *id,
-    const char *status, long limit, long page)
-{
-    const char *and = status ? "&status=" : "";
-
-    return server_ask(a, s, "GET",
-        arena_printf(a, "/v1/workflows/%s/runs?limit=%ld&page=%ld%s%s", id, limit, page, and,
-            status ? status : "")
-            .p,
-        str_z(""));
 }
 
 int lua_runs_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o)
 {
-    const char *id = flow_named(c, s, 1);
     long limit = o->limit ? strtol(o->limit, NULL, 10) : RUNS_SHOWN;
+    const char *id = NULL, *and = o->status ? "&status=" : "";
     const struct wharf_json *list;
 
-    if (!id)
+    if (o->all && c->n_words > 1)
+        return lua_usage("wharf lua runs [ID|DIR], or wharf lua runs --all");
+    if (o->all ? !server_find(s) : !(id = flow_named(c, s, 1)))
         return LUA_USAGE;
     if (limit < 1 || limit > PAGE)
         return lua_usage("--limit is a number from 1 to %d", PAGE);
-    list = runs_of(c->a, s, id, o->status, limit, 1);
+    list = server_ask(c->a, s, "GET",
+        arena_printf(c->a, "/v1/workflows/%s%sruns?limit=%ld%s%s", id ? id : "", id ? "/" : "",
+            limit, and, o->status ? o->status : "")
+            .p,
+        str_z(""));
     for (const struct wharf_json *r = list ? list->child : NULL; r; r = r->next)
-        print_run(r);
+        print_run(r, o->all);
     return list ? LUA_FINE : LUA_FAILED;
 }
 
@@ -133,7 +129,7 @@ int lua_logs_command(struct cli *c, struct lua_server *s)
         c->a, s, "GET", arena_printf(c->a, "/v1/workflows/runs/%s", c->words[1]).p, str_z(""));
     if (!run)
         return LUA_FAILED;
-    print_run(run);
+    print_run(run, false);
     attempts = json_get(run, "attempts");
     for (const struct wharf_json *t = json_is(attempts, JSON_ARRAY) ? attempts->child : NULL; t;
          t = t->next) {
@@ -157,27 +153,45 @@ static bool again(struct cli *c, const struct lua_server *s, const char *run)
     return made != NULL;
 }
 
-/* Asks for all failed runs of a workflow once more: first they are read, so that none of the new
- * ones is among them. */
+/* Counts the elements of an answer's array; what is refused is told. */
+static size_t told(const struct wharf_json *list, bool refused)
+{
+    for (const struct wharf_json *r = list ? list->child : NULL; r; r = r->next) {
+        if (refused)
+            cli_fail("%s: %s", json_text_or(r, "run_id", "").p, json_text_or(r, "code", "").p);
+        else
+            printf(
+                "%s: again as %s\n", json_text_or(r, "run_id", "").p, json_text_or(r, "id", "").p);
+    }
+    return list ? list->count : 0;
+}
+
+/* Asks for all failed runs once more, of one workflow or (id NULL) of all that the key sees. What
+ * was done again before is not among them. */
 static int all_again(struct cli *c, const struct lua_server *s, const char *id)
 {
-    const char *runs[RUNS_MOST];
-    size_t n = 0, good = 0;
+    size_t good = 0, refused = 0;
+    wharf_str next = {"", 0};
 
-    for (long page = 1; n < RUNS_MOST; page++) {
-        const struct wharf_json *list = runs_of(c->a, s, id, "failed", PAGE, page);
+    do {
+        const struct wharf_json *said;
+        struct buf out;
+        struct jw w;
 
-        if (!list)
+        opened(&w, &out);
+        if (id)
+            jw_z(&w, "workflow_id", id);
+        if (next.n)
+            jw_str(&w, "after", next);
+        said = server_ask(c->a, s, "POST", "/v1/workflows/runs/retry", closed(c->a, &w, &out));
+        if (!said)
             return LUA_FAILED;
-        for (const struct wharf_json *r = list->child; r && n < RUNS_MOST; r = r->next)
-            runs[n++] = json_text_or(r, "id", "").p;
-        if (list->count < PAGE)
-            break;
-    }
-    for (size_t i = 0; i < n; i++)
-        good += again(c, s, runs[i]);
-    printf("%zu of %zu failed runs are queued again\n", good, n);
-    return good == n ? LUA_FINE : LUA_FAILED;
+        good += told(json_get(said, "retried"), false);
+        refused += told(json_get(said, "refused"), true);
+        next = json_text_or(said, "next", "");
+    } while (next.n);
+    printf("%zu of %zu failed runs are queued again\n", good, good + refused);
+    return refused ? LUA_FAILED : LUA_FINE;
 }
 
 int lua_retry_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o)
@@ -185,12 +199,15 @@ int lua_retry_command(struct cli *c, struct lua_server *s, const struct lua_flow
     bool good = true, runs = c->n_words > 1 && !strncmp(c->words[1], "wkf_run_", 8);
     const char *id;
 
-    if (o->failed && !runs) {
+    if (o->all && !o->failed && c->n_words == 1)
+        return server_find(s) ? all_again(c, s, NULL) : LUA_USAGE;
+    if (o->failed && !o->all && !runs) {
         id = flow_named(c, s, 1);
         return id ? all_again(c, s, id) : LUA_USAGE;
     }
-    if (!runs || o->failed)
-        return lua_usage("wharf lua retry RUN…, or wharf lua retry [ID|DIR] --failed");
+    if (!runs || o->failed || o->all)
+        return lua_usage(
+            "wharf lua retry RUN…, wharf lua retry [ID|DIR] --failed, or wharf lua retry --all");
     if (!server_find(s))
         return LUA_USAGE;
     for (size_t i = 1; i < c->n_words; i++)
@@ -305,10 +322,17 @@ int lua_enable_command(struct cli *c, struct lua_server *s, bool enabled)
     return row ? LUA_FINE : LUA_FAILED;
 }
 
-/* ---- how the folder differs ---- */
+/* ---- how the folder, or another version, differs ---- */
 
-/* Shows how two texts differ, as diff -u does. Returns 0: not at all, 1: they do, 2: not known. */
-static int differ(struct arena *a, const char *name, wharf_str theirs, wharf_str ours)
+/* One of the two sides of a comparison. */
+struct side {
+    const char *name; /* before the paths of its files: "folder", "version 3" */
+    struct lua_texts texts;
+};
+
+/* Shows how a file differs, as diff -u does. Returns 0: not at all, 1: it does, 2: not known. */
+static int differ(
+    struct arena *a, const struct side sides[2], const char *name, wharf_str theirs, wharf_str ours)
 {
     const char *texts[] = {"/tmp/wharf-theirs-XXXXXX", "/tmp/wharf-ours-XXXXXX"};
     wharf_str contents[] = {theirs, ours};
@@ -329,8 +353,9 @@ static int differ(struct arena *a, const char *name, wharf_str theirs, wharf_str
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        execlp("diff", "diff", "-u", "--label", arena_printf(a, "server/%s", name).p, "--label",
-            arena_printf(a, "folder/%s", name).p, paths[0], paths[1], (char *)NULL);
+        execlp("diff", "diff", "-u", "--label", arena_printf(a, "%s/%s", sides[0].name, name).p,
+            "--label", arena_printf(a, "%s/%s", sides[1].name, name).p, paths[0], paths[1],
+            (char *)NULL);
         _exit(2);
     }
     if (child > 0)
@@ -349,55 +374,76 @@ static wharf_str text_in(const struct lua_texts *list, const char *path)
     return str_z("");
 }
 
-/* Compares each file that is on either side once. */
-static int compare(struct arena *a, const struct lua_texts *theirs, const struct lua_texts *ours)
+/* Compares each file that is on either side once. Returns a code of the command. */
+static int compare(struct arena *a, const struct side sides[2])
 {
-    const struct lua_texts *sides[] = {theirs, ours};
     int worst = 0;
 
     for (size_t side = 0; side < 2; side++) {
-        for (size_t i = 0; i < sides[side]->n; i++) {
-            const char *path = sides[side]->items[i].path;
-            wharf_str before = text_in(theirs, path), after = text_in(ours, path);
+        for (size_t i = 0; i < sides[side].texts.n; i++) {
+            const char *path = sides[side].texts.items[i].path;
+            wharf_str before = text_in(&sides[0].texts, path),
+                      after = text_in(&sides[1].texts, path);
             int code = 0;
 
             if (!str_eq(before, after) && !(side && before.n))
-                code = differ(a, path, before, after);
+                code = differ(a, sides, path, before, after);
             worst = code > worst ? code : worst;
         }
     }
-    return worst;
+    if (worst < 2)
+        return worst ? LUA_FAILED : LUA_FINE;
+    cli_fail("diff (diffutils) is needed to show how files differ");
+    return LUA_BROKEN;
+}
+
+/* Reads the code of a version, or of the draft when version is NULL or "draft". Returns false after
+ * a message. */
+static bool read_side(struct arena *a, const struct lua_server *s, const char *id,
+    const char *version, struct side *ret)
+{
+    bool draft = !version || !strcmp(version, "draft");
+    const struct wharf_json *row = server_ask(a, s, "GET",
+        arena_printf(a, "/v1/workflows/%s%s%s", id, draft ? "" : "/versions/", draft ? "" : version)
+            .p,
+        str_z(""));
+
+    ret->name = draft ? "draft" : arena_printf(a, "version %s", version).p;
+    return row && flow_texts(a, row, &ret->texts);
+}
+
+static bool is_version(const char *text)
+{
+    return !text || is_number(text) || !strcmp(text, "draft");
 }
 
 int lua_diff_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o)
 {
-    struct lua_texts theirs, ours;
-    const struct wharf_json *row;
+    struct side sides[2] = {{.name = "draft"}, {.name = "folder"}};
     struct lua_folder f;
     const char *id;
 
-    if (o->version && !is_number(o->version))
-        return lua_usage("wharf lua diff [DIR] [--version N]");
+    if (!is_version(o->version) || !is_version(o->other) || (o->other && !o->version))
+        return lua_usage("wharf lua diff [DIR] [--version N|draft], or wharf lua diff [ID|DIR] "
+                         "--version N|draft --against N|draft");
+    if (o->other) {
+        id = flow_named(c, s, 1);
+        if (!id)
+            return LUA_USAGE;
+        return read_side(c->a, s, id, o->version, &sides[0]) &&
+                       read_side(c->a, s, id, o->other, &sides[1])
+                   ? compare(c->a, sides)
+                   : LUA_FAILED;
+    }
     if (!server_find(s) || !flow_folder(c, c->n_words > 1 ? c->words[1] : ".", s, &f))
         return LUA_USAGE;
     id = json_text_or(f.workflow, "id", "").p;
     if (!*id)
         return lua_usage(
             "%s/workflow.json has no id yet: wharf lua push makes the workflow", f.dir);
-    row = server_ask(c->a, s, "GET",
-        o->version ? arena_printf(c->a, "/v1/workflows/%s/versions/%s", id, o->version).p
-                   : arena_printf(c->a, "/v1/workflows/%s", id).p,
-        str_z(""));
-    if (!row || !flow_texts(c->a, row, &theirs))
+    if (!read_side(c->a, s, id, o->version, &sides[0]))
         return LUA_FAILED;
-    flow_texts_of_folder(c->a, &f, &ours);
-    switch (compare(c->a, &theirs, &ours)) {
-    case 0:
-        return LUA_FINE;
-    case 1:
-        return LUA_FAILED;
-    default:
-        cli_fail("diff (diffutils) is needed to show how files differ");
-        return LUA_BROKEN;
-    }
+    sides[0].name = "server";
+    flow_texts_of_folder(c->a, &f, &sides[1].texts);
+    return compare(c->a, sides);
 }

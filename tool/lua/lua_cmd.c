@@ -84,7 +84,8 @@ int command_lua(int argc, char **argv)
         {"--force", NULL, &o.force}, {"--dir", &o.replay.dir, NULL},
         {"--secrets", &o.replay.secrets, NULL}, {"--status", &o.flow.status, NULL},
         {"--limit", &o.flow.limit, NULL}, {"--version", &o.flow.version, NULL},
-        {"--failed", NULL, &o.flow.failed}, {"--delete", NULL, &o.flow.erase},
+        {"--against", &o.flow.other, NULL}, {"--failed", NULL, &o.flow.failed},
+        {"--all", NULL, &o.flow.all}, {"--delete", NULL, &o.flow.erase},
         {"--template", &o.template_name, NULL}, {"--annotations", NULL, &o.annotations}};
     const char *name;
     struct cli c;

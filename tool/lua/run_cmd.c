@@ -5,6 +5,7 @@
 
 #include "tool/cli/http_client.h"
 #include "tool/lua/author.h"
+#include "event/event_catalogue.h"
 #include "lua/samples.h"
 #include "lua/testing/testing.h"
 #include "schema/tenant.h"
@@ -92,29 +93,57 @@ static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str m
         cli_fail("%.*s", STR_ARG(message));
 }
 
-/* Tells whether the input fits, as the server does before a run by hand. Returns false after what
- * is wrong was told. */
-static bool input_fits(
-    struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
+/* Tells whether the trigger is asked what it takes: the manual one, or one of events of this
+ * type. */
+static bool asks(const struct engine *e, const struct wharf_json *t, wharf_str event)
 {
-    const struct wharf_json *list = json_get(workflow, "triggers"), *json = NULL;
-    const struct schema *schema;
-    int64_t left = TENANT_SCHEMA_STEPS;
+    const struct wharf_json *list = json_get(t, "events");
+    const struct event_type *type = event.n ? event_type_find(e, event) : NULL;
+
+    if (json_is(json_get(t, "enabled"), JSON_BOOL) && !json_get(t, "enabled")->truth)
+        return false;
+    if (!event.n)
+        return str_eqz(json_text_or(t, "type", ""), "manual");
+    for (const struct wharf_json *p = json_is(list, JSON_ARRAY) ? list->child : NULL; p;
+         p = p->next) {
+        if (json_is(p, JSON_STRING) && type && event_matches(type, event, p->text))
+            return str_eqz(json_text_or(t, "type", ""), "event");
+    }
+    return false;
+}
+
+/* Tells whether the input fits one of the triggers that it is for, as the server does. event: its
+ * type, or empty. Returns false after what is wrong was told. */
+static bool input_fits(struct arena *a, const struct engine *e, const struct wharf_json *workflow,
+    const struct wharf_json *input, wharf_str event)
+{
+    const struct wharf_json *list = json_get(workflow, "triggers");
+    const char *base = event.n ? "event" : "input";
+    const struct schema *unfit = NULL, *schema;
+    int64_t left;
 
     for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t;
          t = t->next) {
-        if (str_eqz(json_text_or(t, "type", ""), "manual"))
-            json = json_get(t, "input_schema");
+        const struct wharf_json *json = json_get(t, "input_schema");
+
+        left = TENANT_SCHEMA_STEPS;
+        if (!asks(e, t, event))
+            continue;
+        if (!json || json->type == JSON_NULL)
+            return true;
+        schema = tenant_schema(a, json, wrong_input, NULL);
+        if (!schema)
+            return false;
+        if (schema_validate_within(schema, input, str_z(base), &left, a, NULL, NULL))
+            return true;
+        unfit = unfit ? unfit : schema;
     }
-    if (!json || json->type == JSON_NULL)
-        return true;
-    schema = tenant_schema(a, json, wrong_input, NULL);
-    if (!schema ||
-        schema_validate_within(schema, input, str_z("input"), &left, a, wrong_input, NULL))
-        return schema != NULL;
+    left = TENANT_SCHEMA_STEPS;
+    if (unfit)
+        schema_validate_within(unfit, input, str_z(base), &left, a, wrong_input, NULL);
     if (!left)
-        cli_fail("input: %s", TENANT_SCHEMA_WORK);
-    return false;
+        cli_fail("%s: %s", base, TENANT_SCHEMA_WORK);
+    return !unfit;
 }
 
 /* Reads what the handler gets: from a file, or an event of before from the server. Returns NULL
@@ -167,14 +196,14 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     given = read_input(c, o, s, by_hand, &input);
     if (!given)
         return LUA_USAGE;
-    if (by_hand && !input_fits(c->a, folders.items[0].workflow, given))
-        return LUA_BROKEN;
     files = folder_files(c->a, &folders.items[0]);
     t.n_files = folders.items[0].n;
     if (o->stubs && !add_stubs(c->a, o->stubs, files, &t.n_files, &t))
         return LUA_USAGE;
     engine = lua_engine(c);
-    if (!engine)
+    if (!engine || ((by_hand || !strcmp(handler, "on_event")) &&
+                       !input_fits(c->a, engine, folders.items[0].workflow, given,
+                           by_hand ? str_z("") : json_text_or(given, "type", "none"))))
         return LUA_BROKEN;
     t.files = files;
     t.hooks = folders.items[0].hooks;

@@ -1,5 +1,6 @@
 ---@meta
--- What an editor reads of Wharf's Lua (https://luals.github.io): made by `wharf lua doc --annotations`. What there is at run time: docs/spec/08 §5.
+-- Annotations of Wharf's Lua for editors (https://luals.github.io), written by `wharf lua doc
+-- --annotations`. Functions that there are at run time: docs/spec/08 §5.
 
 ---@class wharf.run
 ---@field id string
@@ -47,6 +48,7 @@
 ---@field location_id string?
 ---@field old table? nil on create
 ---@field input table what was sent; a before hook may assign to its fields
+---@field without string[]? names of what was sent and is left out of input
 ---@field new table? the row as it would be, or is
 
 ---@class wharf.request

@@ -1,4 +1,4 @@
-/* wharf/service/schema.h - JSON Schemas that tenants write: service "wharf.schema", version 1.0.
+/* wharf/service/schema.h - JSON Schemas that tenants write: service "wharf.schema", version 1.1.
  *
  * The subset of JSON Schema 2020-12 of docs/reference/plugin-abi.md section 6. Nobody vouches for
  * these schemas: whatever they say, comparing ends within some hundredths of a second. Rules of
@@ -23,6 +23,10 @@ typedef struct wharf_schema_api {
      * too long to be compared is refused. */
     wharf_status (*validate)(
         wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path);
+    /* 1.1: the same, where there is nobody to answer: what is refused comes as one line, the
+     * sentences with "; " between; empty: nothing is. The status tells of the server only. */
+    wharf_status (*faults)(wharf_req *req, const wharf_json *schema, const wharf_json *value,
+        const char *path, wharf_str *ret_text);
 } wharf_schema_api;
 
 #ifdef __cplusplus

@@ -65,7 +65,7 @@ static wharf_str order_args(
 static wharf_str short_change(struct wharf_req *req, const struct write *w)
 {
     struct write bare = {.res = w->res, .op = w->op, .id = w->id};
-    wharf_str text = write_change_text(req, &bare, str_z(""));
+    wharf_str text = write_change_text(req, &bare, str_z(""), true);
 
     return arena_printf(req->arena, "%.*s,\"cut\":true}", (int)text.n - 1, text.p);
 }
@@ -87,7 +87,7 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
         location = record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec);
         if (!change.n)
             change = write_change_text(req, w,
-                w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
+                w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view), true);
         order.args = order_args(req, list->items[i], change, location);
         if (!order.args.n)
             order.args = order_args(req, list->items[i], short_change(req, w), location);

@@ -98,7 +98,7 @@ static wharf_status run_one(struct wharf_req *req, struct lua_generation *g, str
     wharf_str location = write_location(w),
               row = w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w);
     struct hook_call call = {.hook = hook,
-        .arg = write_change_text(req, w, row),
+        .arg = write_change_text(req, w, row, true),
         .context = operator_context(req, hook, location, str_z("")),
         .location = location,
         .keep = w->op == OP_DELETE ? NULL : "input"};

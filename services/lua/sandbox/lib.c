@@ -18,6 +18,7 @@ static const struct {
     {"secret", "run", false}, {"lock", "run", false}, {"emit", "run", false},
     {"reject", "run", false}, {"fail", "run", false}, {"sleep", "run", false},
     {"config", "run", false}, {"metrics", "metrics", true}, {"test", "test", true, SANDBOX_TESTS},
+    {"test_values", "test_values", true, SANDBOX_TESTS},
     {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS}, {"db", "test_db", true, SANDBOX_HOOK_TESTS}};
 
 static struct buf compiled[lib_files_count]; /* written once, by sandbox_prepare */

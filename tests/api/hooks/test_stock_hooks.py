@@ -169,6 +169,14 @@ def test_or_at_the_nearest_place_that_prints(server):
     assert town.label(here) == same_city
 
 
+def test_at_its_own_location_is_no_other_place(server):
+    """A client that sends the parcel's location with the job says nothing new by it."""
+    town = Town(server)
+    here, _ = town.place(prints=False, city="Berlin", state="BE", postal_code="10115", country_code="DE")
+    near, _ = town.place(city="Berlin", state="BE", postal_code="10999", country_code="DE")
+    assert town.label(here, location_id=here) == near
+
+
 def test_or_waits_at_its_own(server):
     town = Town(server)
     here, _ = town.place()

@@ -1,6 +1,7 @@
 """GET /readyz is not ready when requests can't be served, and says why; what is lost is counted; `wharf reload` tells what it did not do."""
 import concurrent.futures
 import contextlib
+import os
 import pathlib
 import re
 import shutil
@@ -12,10 +13,10 @@ import psycopg2
 import pytest
 import requests
 
-from small_disk import fill, small_disk
+from small_disk import fill, make_room, small_disk
 from test_operation import Serving, until, value
 from test_workers import log_lines, metrics, new_connections, running
-from wharf import PROGRAM, WAIT, Server, address
+from wharf import PROGRAM, WAIT, Server, address, make_location
 
 
 def probe(server, base="base"):
@@ -113,6 +114,37 @@ def test_the_disk_of_files_is_full():
             assert value(metrics(server), 'wharf_disk_failures_total{place="storage"}') > 0
             (place / "filler").unlink()
             back(server)
+        finally:
+            server.stop()
+
+
+def test_the_disk_of_the_database_is_full():
+    """Writes answer 503 and say why, reads go on; it is counted, told once in the log and by the probe; with room again all is as before."""
+    with small_disk(16) as place:
+        server = Server("--modules", "org,locations")
+        try:
+            client = server.organization().client()
+            here = make_location(client)["id"]
+            owner = (server.folder / "postgres").stat()
+            (place / "tables").mkdir(mode=0o700)
+            os.chown(place / "tables", owner.st_uid, owner.st_gid)
+            with contextlib.closing(psycopg2.connect(server.conninfo)) as db:
+                db.autocommit = True
+                db.cursor().execute(f"CREATE TABLESPACE small LOCATION '{place}/tables'")
+                db.cursor().execute("ALTER TABLE locations.location SET TABLESPACE small")
+            fill(place)
+            for n in range(1000):  # until the last page is full
+                refused = client.request("POST", "/v1/locations", {"name": f"N{n}", "address": address(), "metadata": {"text": "x" * 400}}, check=False)
+                if refused.status != 201:
+                    break
+            assert (refused.status, refused.code, refused.headers["Retry-After"]) == (503, "database.unavailable", "1") and "The disk of the database is full" in refused.body["message"], refused.body
+            assert client.get(f"/v1/locations/{here}").data["id"] == here
+            assert value(metrics(server), 'wharf_disk_failures_total{place="database"}') > 0
+            status, told = probe(server)
+            assert status == 200 and told["ready"] and any("the disk of the database takes no writes: No space left on device" in t for t in told["degraded"]), told
+            assert any("No space left on device" in line["message"] for line in log_lines(server.folder, "database.disk_full"))
+            make_room(place)
+            until(lambda: client.request("POST", "/v1/locations", {"name": "Again", "address": address()}, check=False).status == 201)
         finally:
             server.stop()
 

@@ -1,8 +1,9 @@
 """What the input of a run by hand has to be (input_schema), and where in the code a problem lies, for editors (violations; spec 08 sections 3 and 4)."""
 import pytest
 
+from test_workflow_events import over
 from test_workflow_runs import asked
-from wharf import until
+from wharf import make_location, until
 
 FLOWS = "/v1/workflows"
 SCHEMA = {"type": "object", "required": ["parcel"], "additionalProperties": False, "properties": {
@@ -160,3 +161,55 @@ on_event = function(ev, ctx) if ev.data.name == 'X' then wharf.api.get('/v1/loca
     c.refused("POST", run, 400, "validation.failed", ["trigger"], body={"trigger": "moon"})
     c.refused("POST", run, 400, "workflow.trigger_invalid", [], body={})
     reader.refused("POST", run, 403, "scope_access", None, body={"trigger": "schedule"})
+
+
+LIGHT = {"type": "object", "properties": {"data": {"type": "object", "required": ["metadata"], "properties": {"name": {"type": "string", "maxLength": 5}, "metadata": {"type": "object", "required": ["dock"]}}}}}
+
+
+def test_an_event_has_to_fit(fresh):
+    """One that does not is a rejected run with the paths of what is wrong: no code ran, it is not tried again, and nothing is disabled by it."""
+    client = fresh.client()
+    source = "return {on_event = function(ev, ctx) return ev.data.name end}"
+    trigger = {"type": "event", "name": "light", "events": ["location.created"], "input_schema": LIGHT}
+    client.refused("POST", FLOWS, 400, "workflow.trigger_invalid", ["triggers.0.input_schema"], body={"name": "E", "source": source, "triggers": [{**trigger, "input_schema": {"type": "text"}}]})
+    id = client.post(FLOWS, {"name": "E", "source": source, "triggers": [trigger]}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    make_location(client, "Harbour", metadata={"gate": "1"})
+    make_location(client, "Dock", metadata={"dock": "1"})
+    good, bad = sorted(over(client, id, 2), key=lambda r: r["status"] == "rejected")
+    assert (good["status"], good["output"]) == ("succeeded", {"value": "Dock"})
+    assert (bad["status"], bad["error"]["code"], bad["error"]["custom"], bad["attempt"], bad["output"]) == ("rejected", "workflow.rejected", "input_schema", 1, None)
+    assert "event.data.name" in bad["error"]["message"] and "event.data.metadata.dock" in bad["error"]["message"], bad["error"]
+    assert bad["usage"]["instructions"] == 0 and bad["input"]["value"]["data"]["name"] == "Harbour"
+    assert client.get(f"{FLOWS}/{id}").data["failure_streak"] == 0
+    # of a schema that was mended, the run done again is judged anew
+    client.post(f"{FLOWS}/{id}", {"triggers": [{**trigger, "input_schema": {"type": "object"}}]}, expect=200)
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    again = client.post(f"{FLOWS}/runs/{bad['id']}/retry", {}, expect=202).data["id"]
+    assert until(lambda: client.get(f"{FLOWS}/runs/{again}").data["output"]) == {"value": "Harbour"}
+
+
+def test_an_event_fits_one_of_the_triggers_that_take_it(fresh):
+    """Triggers of the same types are told apart by their names; of those without one, one is enough. A draft is tried with an event by the same rule."""
+    client = fresh.client()
+    source = "return {on_event = function(ev, ctx) return ctx.run.trigger.name or 'nameless' end}"
+
+    def named(name, longest, **more):
+        schema = {"type": "object", "properties": {"data": {"type": "object", "properties": {"name": {"type": "string", "maxLength": longest}}}}}
+        return {"type": "event", "events": ["location.*"], "input_schema": schema, **({"name": name} if name else {}), **more}
+
+    def judged(name, *triggers):
+        id = client.post(FLOWS, {"name": name, "source": source, "triggers": list(triggers)}, expect=201).data["id"]
+        client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+        make_location(client, "Harbour")
+        status = over(client, id)[0]["status"]
+        client.post(f"{FLOWS}/{id}", {"enabled": False}, expect=200)
+        event = {"id": "evt_0000000000000000000000", "type": "location.created", "data": {"name": "Harbour"}}
+        draft = client.request("POST", f"{FLOWS}/{id}/run", {"version": "draft", "trigger": "event", "input": event}, check=False)
+        if draft.status != 200:
+            assert (draft.status, draft.body["code"], draft.errors) == (400, "validation.failed", ["input"]) and "event.data.name" in draft.body["message"], draft.body
+        return status, draft.status
+
+    assert judged("first", named("a", 3), named("b", 30)) == ("rejected", 200)
+    assert judged("second", named(None, 3), named(None, 30)) == ("succeeded", 200)
+    assert judged("third", named("a", 3), named("a", 3), named("a", 30, enabled=False)) == ("rejected", 400)

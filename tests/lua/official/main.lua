@@ -1,4 +1,5 @@
--- main.lua - the workflow whose runs are pieces of the official files, in a cell. Where a piece loads code, "<piece>_code" has what it loads, compiled with it.
+-- main.lua - the workflow whose runs are pieces of the official files, in a cell. Where a piece
+-- loads code, "<piece>_code" has what it loads, compiled with it.
 local M = {}
 
 function M.on_http(request, ctx)

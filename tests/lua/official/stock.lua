@@ -1,5 +1,6 @@
--- stock.lua - a piece of the official files in stock Lua: lua5.4 stock.lua <PIECE. What it loads is told behind a line of \1: per text a line of it in hexadecimal,
--- and of the error when it does not compile.
+-- stock.lua - a piece of the official files in stock Lua: lua5.4 stock.lua <PIECE. What it loads is
+-- told behind a line of \1: per text a line of it in hexadecimal, and of the error when it does not
+-- compile.
 local load_, noted, order = load, {}, {}
 local function hex(s) return (s:gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
 
@@ -19,7 +20,9 @@ function load(x, ...)
   end
   local made, bad = load_(reader or x, ...)
   local text = reader and table.concat(parts) or x
-  if whole and text:sub(1, 1) ~= "\27" and (select(2, ...) or "t"):find("t") then note(text, bad) end
+  if whole and text:sub(1, 1) ~= "\27" and (select(2, ...) or "t"):find("t") then
+    note(text, bad)
+  end
   return made, bad
 end
 

@@ -57,6 +57,8 @@ def tell(w):
     failing = w.do("run_workflow", path=at, body={"input": {"name": "Barney", "fail": True}, "wait": False})
     w.until("retrieve_workflow_run_by_id", lambda r: r["status"] == "waiting", path={"run": failing["id"]})
     w.call("cancel_workflow_run", path={"run": failing["id"]})
+    w.call("list_all_workflow_runs", query={"status": "canceled"})
+    w.call("retry_workflow_runs", body={"workflow_id": flow["id"], "status": ["canceled"]})
     w.call("retry_workflow_run", path={"run": failing["id"]}, body={"version": "same"})
     w.call("delete_workflow_secret", path={**at, "key": "BELL_TOKEN"})
     w.call("delete_workflow", path=one)

@@ -1,5 +1,6 @@
--- wharf.api: the public API, asked by the host with the rights of the workflow (ops api.get, api.post, api.delete). wharf.api.as(organization_id)
--- is the same for another organization: of operators' hooks only, the host decides (op api.as).
+-- wharf.api: the public API, asked by the host with the rights of the workflow (ops api.get,
+-- api.post, api.delete). wharf.api.as(organization_id) is the same for another organization: of
+-- operators' hooks only, the host decides (op api.as).
 local host = ...
 local make
 
@@ -14,7 +15,10 @@ end
 local function key_of(opts)
   local key = opts and opts.idempotency_key
   if key ~= nil and (type(key) ~= "string" or #key > 255 or not key:find("^[ -~]+$")) then
-    host.raise("idempotency_key is a string of 1 to 255 printable ASCII characters; shorten or encode it, or leave it out (param.invalid)")
+    host.raise(
+      "idempotency_key is a string of 1 to 255 printable ASCII characters; "
+        .. "shorten or encode it, or leave it out (param.invalid)"
+    )
   end
   return key
 end
@@ -34,17 +38,31 @@ function make(organization)
   end
 
   function M.post(path, body, opts)
-    return ask("api.post", { path = path_of(path), body = body, idempotency_key = key_of(opts), organization = organization })
+    return ask(
+      "api.post",
+      {
+        path = path_of(path),
+        body = body,
+        idempotency_key = key_of(opts),
+        organization = organization,
+      }
+    )
   end
 
   function M.delete(path, opts)
-    return ask("api.delete", { path = path_of(path), idempotency_key = key_of(opts), organization = organization })
+    return ask(
+      "api.delete",
+      { path = path_of(path), idempotency_key = key_of(opts), organization = organization }
+    )
   end
 
-  -- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no next_cursor), by number.
+  -- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no
+  -- next_cursor), by number.
   function M.list(path, query, opts)
     local max = opts and opts.max or 1000
-    if math.type(max) ~= "integer" or max < 1 or max > 10000 then host.raise("opts.max is 1 to 10000") end
+    if math.type(max) ~= "integer" or max < 1 or max > 10000 then
+      host.raise("opts.max is 1 to 10000")
+    end
     local page, at, given, done = {}, 0, 0, false
     local q = {}
     for k, v in pairs(query or {}) do q[k] = v end

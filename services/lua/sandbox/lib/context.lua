@@ -5,7 +5,12 @@ return function(ctx)
   function ctx.budget()
     local b = host.call("budget", {})
     local instructions, memory = host.left()
-    return { instructions = instructions, memory = memory, api_calls = b.api_calls, http_calls = b.http_calls }
+    return {
+      instructions = instructions,
+      memory = memory,
+      api_calls = b.api_calls,
+      http_calls = b.http_calls,
+    }
   end
   function ctx.deadline_ms()
     return host.call("budget", {}).deadline_ms

@@ -4,12 +4,15 @@ local M = {}
 
 local function delimiter_of(opts)
   local d = opts and opts.delimiter or ","
-  if type(d) ~= "string" or #d ~= 1 or d == '"' or d == "\n" or d == "\r" then host.raise("a delimiter is one character") end
+  if type(d) ~= "string" or #d ~= 1 or d == '"' or d == "\n" or d == "\r" then
+    host.raise("a delimiter is one character")
+  end
   return d
 end
 
 local function fail(line, message)
-  return nil, { code = "csv.syntax", message = string.format("line %d: %s", line, message), line = line }
+  return nil,
+    { code = "csv.syntax", message = string.format("line %d: %s", line, message), line = line }
 end
 
 -- The field in quotes that begins at i: its text, the position behind it, the line there.
@@ -29,7 +32,8 @@ local function quoted(s, i, line)
   end
 end
 
--- decode(s, {header = true, delimiter = ","}): rows as tables of fields by name with a header, else as arrays.
+-- decode(s, {header = true, delimiter = ","}): rows as tables of fields by name with a header, else
+-- as arrays.
 function M.decode(s, opts)
   local d = delimiter_of(opts)
   local ends = "[\r\n" .. (d:match("%w") and d or "%" .. d) .. "]"
@@ -43,7 +47,9 @@ function M.decode(s, opts)
     else
       local stop = s:find(ends, i) or n + 1
       text, i = s:sub(i, stop - 1), stop
-      if text:find('"', 1, true) then return fail(line, "a quote stands in a field that does not begin with one") end
+      if text:find('"', 1, true) then
+        return fail(line, "a quote stands in a field that does not begin with one")
+      end
     end
     row[#row + 1] = text
     local c = s:sub(i, i)

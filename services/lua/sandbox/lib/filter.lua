@@ -1,4 +1,5 @@
--- wharf.filter: the conditions of webhooks and triggers (docs/spec/07-events-and-webhooks.md section 5), decided as they are there.
+-- wharf.filter: the conditions of webhooks and triggers (docs/spec/07-events-and-webhooks.md
+-- section 5), decided as they are there.
 local host, wharf = ...
 local M = {}
 local OPS = {}
@@ -55,7 +56,9 @@ OPS["lte"] = function(v, value) local o = order(v, value) return o ~= nil and o 
 
 local function changed(body, path)
   local previous = type(body) == "table" and body.previous_attributes
-  if type(previous) ~= "table" or wharf.json.is_array(previous) and #previous > 0 then return false end
+  if type(previous) ~= "table" or wharf.json.is_array(previous) and #previous > 0 then
+    return false
+  end
   return find(previous, (path:gsub("^data%.(.)", "%1"))) ~= nil
 end
 
@@ -66,7 +69,9 @@ function M.match(conditions, value)
       if not changed(value, c.path) then return false end
     else
       local op = OPS[c.op]
-      if not op then host.raise("op is one of eq, !eq, in, !in, gt, gte, lt, lte, exists, !exists, changed") end
+      if not op then
+        host.raise("op is one of eq, !eq, in, !in, gt, gte, lt, lte, exists, !exists, changed")
+      end
       if not op(find(value, c.path), c.value) then return false end
     end
   end

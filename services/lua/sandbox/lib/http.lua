@@ -1,7 +1,9 @@
--- wharf.http: requests to the outside (ops http.request, http.all). Bodies travel as base64: they may hold any bytes.
+-- wharf.http: requests to the outside (ops http.request, http.all). Bodies travel as base64: they
+-- may hold any bytes.
 local host, wharf = ...
 local M = {}
-local METHODS = { GET = true, POST = true, PUT = true, PATCH = true, DELETE = true, HEAD = true, OPTIONS = true }
+local METHODS =
+  { GET = true, POST = true, PUT = true, PATCH = true, DELETE = true, HEAD = true, OPTIONS = true }
 
 local function body_of(o, headers)
   local kinds = (o.body ~= nil and 1 or 0) + (o.json ~= nil and 1 or 0) + (o.form ~= nil and 1 or 0)
@@ -21,7 +23,9 @@ local function body_of(o, headers)
 end
 
 local function request_of(o)
-  if type(o) ~= "table" or type(o.url) ~= "string" then host.raise("a request is a table with a url") end
+  if type(o) ~= "table" or type(o.url) ~= "string" then
+    host.raise("a request is a table with a url")
+  end
   local method = (o.method or "GET"):upper()
   if not METHODS[method] then host.raise("there is no method " .. method) end
   local headers, url = {}, o.url
@@ -47,7 +51,9 @@ end
 
 -- The host answers an array in order: {response} or {error}.
 function M.all(list)
-  if type(list) ~= "table" or #list > 10 then host.raise("wharf.http.all takes an array of at most 10 requests") end
+  if type(list) ~= "table" or #list > 10 then
+    host.raise("wharf.http.all takes an array of at most 10 requests")
+  end
   if #list == 0 then return {} end
   local requests, out = {}, {}
   for i, o in ipairs(list) do requests[i] = request_of(o) end

@@ -3,7 +3,9 @@ local host, wharf = ...
 local M = {}
 
 local function key_of(key)
-  if type(key) ~= "string" or #key == 0 or #key > 200 then host.raise("a key is a string of 1 to 200 bytes") end
+  if type(key) ~= "string" or #key == 0 or #key > 200 then
+    host.raise("a key is a string of 1 to 200 bytes")
+  end
   return key
 end
 
@@ -22,7 +24,10 @@ end
 function M.set(key, value, opts)
   if value == nil then host.raise("a value is anything but nil; use wharf.kv.delete") end
   opts = opts or {}
-  return ask("kv.set", { key = key_of(key), value = value, ttl = opts.ttl, if_absent = opts.if_absent }).done
+  return ask(
+    "kv.set",
+    { key = key_of(key), value = value, ttl = opts.ttl, if_absent = opts.if_absent }
+  ).done
 end
 
 function M.incr(key, n, opts)

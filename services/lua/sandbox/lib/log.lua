@@ -1,4 +1,5 @@
--- wharf.log: lines of the run (op log). At most 500 lines of 4 KiB and 256 KiB in all; then one line says that there was more.
+-- wharf.log: lines of the run (op log). At most 500 lines of 4 KiB and 256 KiB in all; then one
+-- line says that there was more.
 local host, wharf = ...
 local M = {}
 local run, lines, bytes, full -- run: a state of operators' hooks serves many
@@ -12,7 +13,8 @@ local function cut(text, room)
   return text:sub(1, n) .. " …"
 end
 
--- Fields in what a message of so many bytes leaves of a line, and what both take. What has no JSON is refused by the call.
+-- Fields in what a message of so many bytes leaves of a line, and what both take. What has no JSON
+-- is refused by the call.
 local function fitting(fields, size)
   if type(fields) ~= "table" then fields = { value = fields } end
   local ok, text = pcall(wharf.json.encode, fields)
@@ -21,7 +23,8 @@ local function fitting(fields, size)
   return { truncated = text }, size + #text
 end
 
--- Bytes that are no text are shown as "?", and only these: what is hidden of a line is found letter by letter.
+-- Bytes that are no text are shown as "?", and only these: what is hidden of a line is found letter
+-- by letter.
 local function readable(text)
   local parts, from = {}, 1
   local good, at = utf8.len(text)
@@ -47,9 +50,13 @@ local function line(level, message, fields)
   if full then return end
   if lines > 500 or bytes > 256 * 1024 then
     full = true
-    level, message, fields, was_cut = "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil, nil
+    level, message, fields, was_cut =
+      "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil, nil
   end
-  host.call("log", { level = level, message = message, cut = was_cut, fields = fields, file = file, line = at })
+  host.call(
+    "log",
+    { level = level, message = message, cut = was_cut, fields = fields, file = file, line = at }
+  )
 end
 
 for _, level in ipairs { "debug", "info", "warn", "error" } do

@@ -27,7 +27,9 @@ end
 function M.copy(t) return copy(t, 0) end
 
 local function merge(a, b, depth)
-  if type(a) ~= "table" or type(b) ~= "table" or is_array(a) or is_array(b) then return copy(b, depth) end
+  if type(a) ~= "table" or type(b) ~= "table" or is_array(a) or is_array(b) then
+    return copy(b, depth)
+  end
   if depth > 64 then host.raise("the table is nested deeper than 64 levels, or in a circle") end
   local out = copy(a, depth)
   for k, v in pairs(b) do
@@ -70,7 +72,9 @@ local function diff(a, b, path, out)
     end
   end
   table.sort(keys, function(x, y) return tostring(x) < tostring(y) end)
-  for _, k in ipairs(keys) do diff(a[k], b[k], path == "" and tostring(k) or path .. "." .. tostring(k), out) end
+  for _, k in ipairs(keys) do
+    diff(a[k], b[k], path == "" and tostring(k) or path .. "." .. tostring(k), out)
+  end
 end
 
 -- diff(a, b) -> array of {path, old, new}

@@ -1,34 +1,19 @@
--- wharf.test: cases, comparisons, sample inputs, and the world that a run of a test sees (docs/spec/08-workflows-and-lua.md section 8). The engine
--- (services/lua/testing/testing.c) makes a state for each case, and one for each test.run; what that one asks its host for is served here.
+-- wharf.test: cases, and the world that a run of a test sees
+-- (docs/spec/08-workflows-and-lua.md section 8); comparisons and sample inputs are in
+-- test_values.lua. The engine (services/lua/testing/testing.c) makes
+-- a state for each case, and one for each test.run; what that one asks its host for is served here.
 local host, wharf = ...
 local engine = wharf.testing
+local values = wharf.test_values
 local M, cases, before, shots, done = {}, {}, {}, {}, {} -- done: runs of the case
+for name, call in pairs(values.calls) do M[name] = call end
 local KEPT_RUNS, KEPT_LINES = 5, 50
 
--- What a run of each kind may use: section 6. Calls of the API inside of before hooks only read.
-local MIB = 1024 * 1024
-local SYNC = { instructions = 20000000, memory = 32 * MIB, result = MIB, ms = 10000, api = 50, http = 10, mails = 5, emits = 20 }
-local QUEUED = { instructions = 100000000, memory = 64 * MIB, result = 65536, ms = 60000, api = 500, http = 50, mails = 10, emits = 100,
-  sleep = 10000 }
-local CLASSES = {
-  before = { instructions = 500000, memory = 8 * MIB, result = 65536, ms = 100, api = 10, reads = true, http = 0, mails = 0, emits = 0 },
-  on_http = SYNC, on_run = SYNC,
-}
-local OPERATOR = { instructions = 200000000, memory = 256 * MIB, result = MIB, ms = 60000, api = 1000, http = 100, mails = 10, emits = 100,
-  sleep = 10000 }
-
--- What is not there for hooks of a kind (services/lua/operator/operator_host.c): beginnings of ops, and why.
-local AROUND = { beginnings = { "api.", "http.", "kv.", "lock.", "emit", "mail.", "db." },
-  why = "request and response hooks have five milliseconds and can't wait for anything" }
-local HOOKS = {
-  before = { ms = 250, sleep = false, refused = { beginnings = { "api.", "http.", "lock." },
-    why = "inside of a request's transaction nobody else is asked; use wharf.db.query, or an after hook" } },
-  route = { ms = 10000, sleep = false },
-  request = { ms = 5, sleep = false, refused = AROUND }, response = { ms = 5, sleep = false, refused = AROUND },
-}
-
 -- What cases set, and what runs leave.
-local world = { api = {}, http = {}, db = {}, faults = {}, secrets = {}, kv = {}, settings = {}, files = {}, config = {}, locks = {}, ids = 0 }
+local world = {
+  api = {}, http = {}, db = {}, faults = {}, secrets = {}, kv = {}, settings = {}, files = {},
+  config = {}, locks = {}, ids = 0,
+}
 local flow = engine.workflow() -- what is said of the workflow; nil: nothing
 local scopes -- path and method -> scope, as they were looked up
 if flow and type(flow.settings) == "table" then world.settings = flow.settings end
@@ -37,7 +22,9 @@ local record -- of the run that is going on; nil: the case itself asks
 -- ---- cases ----
 
 local function add(name, fn, skip)
-  if type(name) ~= "string" or name == "" or type(fn) ~= "function" then host.raise("a case is a name and a function") end
+  if type(name) ~= "string" or name == "" or type(fn) ~= "function" then
+    host.raise("a case is a name and a function")
+  end
   for _, c in ipairs(cases) do
     if c.name == name then host.raise("there is a case '" .. name .. "' already") end
   end
@@ -53,97 +40,23 @@ function M.before_each(fn)
   before[#before + 1] = fn
 end
 
--- ---- comparisons ----
+-- ---- snapshots ----
 
-local function show(v)
-  if type(v) == "string" then return #v > 200 and string.format("%q …", v:sub(1, 200)) or string.format("%q", v) end
-  if type(v) ~= "table" then return tostring(v) end
-  local ok, text = pcall(wharf.json.encode, v, { sort_keys = true })
-  if not ok then return "a table" end
-  return #text > 300 and text:sub(1, 300) .. " …" or text
-end
-
-function M.eq(a, b)
-  if a ~= b then host.raise("got " .. show(a) .. ", expected " .. show(b)) end
-end
-
-function M.same(a, b)
-  local diff, lines = wharf.table.diff(a, b), {}
-  if #diff == 0 then return end
-  for i, d in ipairs(diff) do
-    if i > 8 then
-      lines[i] = string.format("  and %d more", #diff - 8)
-      break
-    end
-    lines[i] = string.format("  %s: got %s, expected %s", d.path == "" and "(all)" or d.path, show(d.old), show(d.new))
-  end
-  host.raise("not the same:\n" .. table.concat(lines, "\n"))
-end
-
-function M.ok(v)
-  if not v then host.raise("got " .. show(v) .. ", expected something true") end
-end
-
-function M.match(s, pattern)
-  if type(s) ~= "string" or not s:find(pattern) then host.raise(show(s) .. " does not match " .. show(pattern)) end
-end
-
-function M.raises(fn, pattern)
-  local good, err = pcall(fn)
-  if good then host.raise("nothing was raised") end
-  local text = type(err) == "table" and tostring(err.message or err.code) or tostring(err)
-  if pattern and not text:find(pattern) then host.raise(show(text) .. " was raised; it does not match " .. show(pattern)) end
-  return err
-end
-
--- A value as it was when the tests were run with --update; kept in __snapshots__/<test file>_snap.lua.
+-- A value as it was when the tests were run with --update; kept in __snapshots__/<test
+-- file>_snap.lua.
 function M.snapshot(name, value)
-  local text, file = wharf.json.encode(value, { pretty = true, sort_keys = true }), engine.snapshots()
+  local text, file =
+    wharf.json.encode(value, { pretty = true, sort_keys = true }), engine.snapshots()
   if engine.update() then
     shots[#shots + 1] = string.format("  [%q] = %q,\n", name, text)
     return
   end
   local good, kept = pcall(require, file)
   if not good or kept[name] == nil then
-    host.raise("there is no snapshot '" .. name .. "' yet; run the tests with --update, look at it, and keep it")
+    host.raise("there is no snapshot '" .. name
+      .. "' yet; run the tests with --update, look at it, and keep it")
   end
   if kept[name] ~= text then M.same(value, (wharf.json.decode(kept[name]))) end
-end
-
--- ---- sample inputs ----
-
-local function merged(a, b) return b == nil and a or wharf.table.merge(a, b) end
-
-function M.event(kind, data, over)
-  local sample = engine.sample("events", kind)
-  if not sample and not tostring(kind):match("^custom%.") then host.raise("there is no type of event '" .. tostring(kind) .. "'") end
-  sample = sample or { resource_type = wharf.null, data = {} }
-  local d = merged(sample.data, data)
-  return merged({ id = "evt_01JGFJJZ00SAMP1E000000000A", object = "event", type = kind, timestamp = wharf.time.iso(), api_version = "v1",
-    sequence = 1, organization_id = "org_01JGFJJZ00SAMP1E000000000A", location_id = d.location_id or wharf.null,
-    resource_type = sample.resource_type, resource_id = d.id or wharf.null, batch_id = wharf.null,
-    actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" }, data = d }, over)
-end
-
-function M.request(over)
-  local r = merged({ method = "POST", path = "/", params = {}, query = {}, headers = {}, remote_addr = "203.0.113.7",
-    key = { id = "key_01JGFJJZ00SAMP1E000000000A" } }, over)
-  if r.json ~= nil and r.body == nil then r.body = wharf.json.encode(r.json) end
-  if r.json == nil and r.body ~= nil then r.json = (wharf.json.decode(r.body)) end
-  r.body = r.body or ""
-  return r
-end
-
-function M.change(over)
-  local c = merged({ action = "create", input = {} }, over)
-  local sample = engine.sample("resources", c.resource)
-  if not sample then host.raise("there is no resource '" .. tostring(c.resource) .. "'") end
-  if c.action ~= "create" then c.old = merged(sample, c.old) end
-  c.new = c.action ~= "delete" and merged(merged(c.old or sample, c.input), c.new) or c.new
-  c.id = c.id or (c.new or c.old).id
-  c.location_id = c.location_id or (c.new or c.old).location_id
-  if c.location_id == wharf.null then c.location_id = nil end
-  return c
 end
 
 -- ---- stubs ----
@@ -155,7 +68,9 @@ end
 
 local function stub(list, method, pattern, reply)
   if type(pattern) ~= "string" or (type(reply) ~= "table" and type(reply) ~= "function") then
-    host.raise("a stub is a method, an address with * for any text, and a table or function that answers")
+    host.raise(
+      "a stub is a method, an address with * for any text, and a table or function that answers"
+    )
   end
   table.insert(list, 1, { method = method:upper(), pattern = glob(pattern), reply = reply })
 end
@@ -173,9 +88,15 @@ function M.kv(t)
 end
 
 function M.fault(kind, n, what)
-  if not ({ timeout = true, blocked = true, ["500"] = true, ["429"] = true, memory = true })[kind] or math.type(n) ~= "integer" or
-    not ({ http = true, api = true, kv = true })[what] then
-    host.raise("test.fault(kind, n, what): timeout, blocked, 500, 429 or memory of the n-th http, api or kv call of a run")
+  if
+    not ({ timeout = true, blocked = true, ["500"] = true, ["429"] = true, memory = true })[kind]
+    or math.type(n) ~= "integer"
+    or not ({ http = true, api = true, kv = true })[what]
+  then
+    host.raise(
+      "test.fault(kind, n, what): timeout, blocked, 500, 429 or memory "
+        .. "of the n-th http, api or kv call of a run"
+    )
   end
   world.faults[what .. n] = kind
 end
@@ -206,7 +127,11 @@ local function over(kind, most)
 end
 
 local function budget(code)
-  return "ended", { code = "workflow.budget_" .. code, message = "the run used more of its budget than there is: " .. code }
+  return "ended",
+    {
+      code = "workflow.budget_" .. code,
+      message = "the run used more of its budget than there is: " .. code,
+    }
 end
 
 local function note(list, entry)
@@ -227,17 +152,28 @@ local function answer(reply, request)
   return reply
 end
 
-local FAULTS = { ["500"] = { 500, "internal" }, ["429"] = { 429, "rate_limited" }, timeout = { 503, "timeout" }, blocked = { 403, "blocked" } }
+local FAULTS = {
+  ["500"] = { 500, "internal" }, ["429"] = { 429, "rate_limited" }, timeout = { 503, "timeout" },
+  blocked = { 403, "blocked" },
+}
 
 -- What a server said to a call that nobody answers here (wharf lua run --live); nil: there is none.
 local function live(call)
   local query = call.query and next(call.query) ~= nil and "?" .. wharf.url.query(call.query) or ""
-  local status, text = engine.live(call.method, call.path .. query, call.body ~= nil and wharf.json.encode(call.body) or "")
+  local status, text = engine.live(
+    call.method, call.path .. query, call.body ~= nil and wharf.json.encode(call.body) or ""
+  )
   if not status then return nil end
   local body = text and wharf.json.decode(text)
-  if type(body) ~= "table" then return { status = 503, code = "unavailable", message = "the server gave no answer that can be read" } end
-  return { status = status, code = status >= 400 and (body.code or "failed") or nil, message = body.message, data = body.data,
-    pagination = body.pagination, errors = body.errors }
+  if type(body) ~= "table" then
+    return {
+      status = 503, code = "unavailable", message = "the server gave no answer that can be read",
+    }
+  end
+  return {
+    status = status, code = status >= 400 and (body.code or "failed") or nil,
+    message = body.message, data = body.data, pagination = body.pagination, errors = body.errors,
+  }
 end
 
 -- ---- what the workflow's scopes and hosts say ----
@@ -248,7 +184,8 @@ local function segments(path)
   return out
 end
 
--- Which of the path's segments are literal in the pattern, as a text that is greater the earlier they are; nil: it is another path.
+-- Which of the path's segments are literal in the pattern, as a text that is greater the earlier
+-- they are; nil: it is another path.
 local function fit(pattern, path)
   local literal = ""
   for i, s in ipairs(pattern) do
@@ -288,16 +225,25 @@ local function host_allowed(url)
   local host = (url:match("^%a[%w+.-]*://([^/?#]*)") or ""):gsub(":%d*$", ""):lower()
   for _, pattern in ipairs(flow.http_hosts) do
     local p = pattern:lower()
-    if p == host or p:sub(1, 2) == "*." and #host > #p - 1 and host:sub(-(#p - 1)) == p:sub(2) then return true end
+    if p == host or p:sub(1, 2) == "*." and #host > #p - 1 and host:sub(-(#p - 1)) == p:sub(2) then
+      return true
+    end
   end
   return false
 end
 
 local function api(op, args)
   local method = op:sub(5):upper()
-  if over("api", "api") or (record and record.class.reads and method ~= "GET") then return budget("calls") end
-  local call = note("api", { method = method, path = args.path, query = args.query, body = args.body, idempotency_key = args.idempotency_key,
-    organization = args.organization })
+  if over("api", "api") or (record and record.class.reads and method ~= "GET") then
+    return budget("calls")
+  end
+  local call = note(
+    "api",
+    {
+      method = method, path = args.path, query = args.query, body = args.body,
+      idempotency_key = args.idempotency_key, organization = args.organization,
+    }
+  )
   if record and method ~= "GET" then
     record.writes = record.writes + 1
     call.idempotency_key = call.idempotency_key or record.key .. ":" .. record.writes
@@ -305,22 +251,38 @@ local function api(op, args)
   local fault, reply, lacks = fault_of("api"), nil, lacking(method, args.path)
   if fault == "memory" then return budget("memory") end
   if lacks then
-    reply = { status = 403, code = "scope_access", message = "the workflow has no scope " .. lacks .. " (scopes in workflow.json)" }
+    reply = {
+      status = 403, code = "scope_access",
+      message = "the workflow has no scope " .. lacks .. " (scopes in workflow.json)",
+    }
   elseif fault then
     reply = { status = FAULTS[fault][1], code = FAULTS[fault][2] }
   else
     local stubbed = find(world.api, method, args.path)
     reply = stubbed and (answer(stubbed, call) or {}) or live(call)
     if not reply then
-      error(string.format('nothing answers %s %s; say test.api("%s", "%s", {data = …})', method, args.path, method, args.path), 0)
+      error(
+        string.format(
+          'nothing answers %s %s; say test.api("%s", "%s", {data = …})', method, args.path, method,
+          args.path
+        ),
+        0
+      )
     end
   end
   call.status = reply.status or 200
   if call.status >= 400 or reply.code then
-    return "refused", { code = reply.code or "failed", message = reply.message or reply.code or "failed", status = call.status,
-      errors = reply.errors }
+    return "refused",
+      {
+        code = reply.code or "failed", message = reply.message or reply.code or "failed",
+        status = call.status, errors = reply.errors,
+      }
   end
-  return "given", { status = call.status, message = reply.message or "OK", data = reply.data, pagination = reply.pagination }
+  return "given",
+    {
+      status = call.status, message = reply.message or "OK", data = reply.data,
+      pagination = reply.pagination,
+    }
 end
 
 serve["api.as"] = function(_, args) return args.organization ~= "" and "given" or "mistake", {} end
@@ -332,18 +294,32 @@ local HTTP_FAULTS = { timeout = "http.timeout", blocked = "http.blocked" }
 local function exchange(r)
   if over("http", "http") then return nil, nil, budget("calls") end
   local body = r.body and wharf.base64.decode(r.body)
-  local call = note("http", { method = r.method, url = r.url, headers = r.headers, body = body, timeout_ms = r.timeout_ms })
+  local call = note(
+    "http",
+    { method = r.method, url = r.url, headers = r.headers, body = body, timeout_ms = r.timeout_ms }
+  )
   local fault, reply = fault_of("http"), nil
   if fault == "memory" then return nil, nil, budget("memory") end
   if not host_allowed(r.url) then
-    return nil, { code = "http.host_not_allowed", message = "the host is not among http_hosts (in workflow.json): " .. r.url }
+    return nil,
+      {
+        code = "http.host_not_allowed",
+        message = "the host is not among http_hosts (in workflow.json): " .. r.url,
+      }
   end
   if HTTP_FAULTS[fault] then return nil, { code = HTTP_FAULTS[fault], message = fault } end
   if fault then
     reply = { status = math.tointeger(tonumber(fault)) }
   else
-    local stubbed = find(world.http, r.method, r.url,
-      string.format('nothing answers %s %s; say test.http("%s", "%s", {status = 200, json = …})', r.method, r.url, r.method, r.url))
+    local stubbed = find(
+      world.http,
+      r.method,
+      r.url,
+      string.format(
+        'nothing answers %s %s; say test.http("%s", "%s", {status = 200, json = …})', r.method,
+        r.url, r.method, r.url
+      )
+    )
     reply = answer(stubbed, call) or {}
   end
   if reply.code then return nil, { code = reply.code, message = reply.message or reply.code } end
@@ -376,7 +352,9 @@ end
 
 serve["secret"] = function(_, args)
   local value = world.secrets[args.key]
-  if value == nil then return "mistake", { code = "secret.missing", message = "there is no secret " .. args.key } end
+  if value == nil then
+    return "mistake", { code = "secret.missing", message = "there is no secret " .. args.key }
+  end
   return "given", { value = value }
 end
 
@@ -389,7 +367,8 @@ local function stored(key)
   return e
 end
 
--- What servers refuse of a value that is to be kept: the problem and its code. world.kv_bytes may be too much, never too little.
+-- What servers refuse of a value that is to be kept: the problem and its code. world.kv_bytes may
+-- be too much, never too little.
 local function refuses(key, value)
   local n = #key + #wharf.json.encode(value)
   if n - #key > 64 << 10 then return "a value has at most 64 KiB as JSON", "kv.too_large" end
@@ -401,8 +380,11 @@ local function refuses(key, value)
   end
   world.kv_bytes = n
   if n > 10 << 20 then
-    return engine.hooks() and "the store of hooks holds at most 10 MiB for an organization; delete keys, or give them a ttl"
-      or "the store of a workflow holds at most 10 MiB", "kv.full"
+    return engine.hooks()
+        and "the store of hooks holds at most 10 MiB for an organization; "
+          .. "delete keys, or give them a ttl"
+      or "the store of a workflow holds at most 10 MiB",
+      "kv.full"
   end
 end
 
@@ -412,31 +394,36 @@ end
 
 local KV = {
   get = function(a)
-    local e = stored(a.key)
-    return e and { value = e.value }
+  local e = stored(a.key)
+  return e and { value = e.value }
   end,
   set = function(a)
-    local problem, code = refuses(a.key, a.value)
-    if problem then return nil, problem, code end
-    if a.if_absent and stored(a.key) then return { done = false } end
-    keep(a.key, a.value, a.ttl)
-    return { done = true }
+  local problem, code = refuses(a.key, a.value)
+  if problem then return nil, problem, code end
+  if a.if_absent and stored(a.key) then return { done = false } end
+  keep(a.key, a.value, a.ttl)
+  return { done = true }
   end,
   incr = function(a)
-    local e = stored(a.key)
-    if e and math.type(e.value) ~= "integer" then return nil, "the value of '" .. a.key .. "' is no whole number", "kv.not_a_number" end
-    local before = e and e.value or 0
-    local value = before + a.by
-    if a.by > 0 and value < before or a.by < 0 and value > before then return nil, "the sum would be no number of 64 bits", "param.invalid" end
-    local problem, code = refuses(a.key, value)
-    if problem then return nil, problem, code end
-    keep(a.key, value, a.ttl)
-    if e and not a.ttl then world.kv[a.key].ends = e.ends end
+  local e = stored(a.key)
+  if e and math.type(e.value) ~= "integer" then
+    return nil, "the value of '" .. a.key .. "' is no whole number", "kv.not_a_number"
+  end
+  local before = e and e.value or 0
+  local value = before + a.by
+  if a.by > 0 and value < before or a.by < 0 and value > before then
+    return nil, "the sum would be no number of 64 bits", "param.invalid"
+  end
+  local problem, code = refuses(a.key, value)
+  if problem then return nil, problem, code end
+  keep(a.key, value, a.ttl)
+  if e and not a.ttl then world.kv[a.key].ends = e.ends end
     return { value = value }
   end,
   cas = function(a)
     local e = stored(a.key)
-    local same = a.absent and e == nil or not a.absent and e ~= nil and wharf.table.equal(e.value, a.old)
+  local same = a.absent and e == nil
+    or not a.absent and e ~= nil and wharf.table.equal(e.value, a.old)
     local problem, code
     if a.new ~= nil then problem, code = refuses(a.key, a.new) end
     if problem then return nil, problem, code end
@@ -463,11 +450,17 @@ for name, fn in pairs(KV) do
   serve["kv." .. name] = function(_, args)
     local fault = fault_of("kv")
     if fault == "memory" then return budget("memory") end
-    if fault then return "refused", { code = FAULTS[fault][2], message = "the store can't be asked" } end
+    if fault then
+      return "refused", { code = FAULTS[fault][2], message = "the store can't be asked" }
+    end
     local far = type(args.ttl) ~= "number" or not (math.abs(args.ttl) <= 100 * 366 * 86400)
     if args.ttl == wharf.null then args.ttl = nil end
     if args.ttl ~= nil and far then
-      return "mistake", { code = "param.invalid", message = "ttl is a number of seconds, at most those of 100 years" }
+      return "mistake",
+        {
+          code = "param.invalid",
+          message = "ttl is a number of seconds, at most those of 100 years",
+        }
     end
     local value, problem, code = fn(args)
     if problem then return "mistake", { code = code, message = problem } end
@@ -476,7 +469,9 @@ for name, fn in pairs(KV) do
 end
 
 serve["lock.take"] = function(_, args)
-  if world.locks[args.name] then return "refused", { code = "lock.busy", message = "somebody else holds it" } end
+  if world.locks[args.name] then
+    return "refused", { code = "lock.busy", message = "somebody else holds it" }
+  end
   world.locks[args.name] = true
   return "given", { token = args.name }
 end
@@ -493,8 +488,13 @@ end
 
 serve["emit"] = function(_, args)
   if over("emits", "emits") then return budget("calls") end
-  note("emitted", { type = args.type, data = args.data, resource_type = args.resource_type, resource_id = args.resource_id,
-    location_id = args.location_id })
+  note(
+    "emitted",
+    {
+      type = args.type, data = args.data, resource_type = args.resource_type,
+      resource_id = args.resource_id, location_id = args.location_id,
+    }
+  )
   return "given", { id = next_id("evt") }
 end
 
@@ -507,7 +507,11 @@ end
 serve["sleep"] = function(_, args)
   local most = record and record.class.sleep
   if record and (not most or record.slept + args.ms > most) then
-    return "mistake", { code = "workflow.budget_calls", message = most and "a run sleeps 10 s in all" or "this kind of run can't sleep" }
+    return "mistake",
+      {
+        code = "workflow.budget_calls",
+        message = most and "a run sleeps 10 s in all" or "this kind of run can't sleep",
+      }
   end
   if record then record.slept = record.slept + args.ms end
   M.advance(args.ms)
@@ -515,14 +519,24 @@ serve["sleep"] = function(_, args)
 end
 
 serve["log"] = function(_, args)
-  note("logs", { at = wharf.time.iso(), level = args.level, message = args.message, fields = args.fields, file = args.file, line = args.line })
+  note(
+    "logs",
+    {
+      at = wharf.time.iso(), level = args.level, message = args.message, fields = args.fields,
+      file = args.file, line = args.line,
+    }
+  )
   return "given"
 end
 
 serve["budget"] = function()
-  local class = record and record.class or QUEUED
+  local class = record and record.class or values.queued
   local used = record and record.used or {}
-  return "given", { deadline_ms = class.ms, api_calls = class.api - (used.api or 0), http_calls = class.http - (used.http or 0) }
+  return "given",
+    {
+      deadline_ms = class.ms, api_calls = class.api - (used.api or 0),
+      http_calls = class.http - (used.http or 0),
+    }
 end
 
 serve["db.query"] = function(_, args)
@@ -547,18 +561,15 @@ end
 engine.serve(function(op, args)
   local why = refusal(op)
   if why then return "mistake", { code = "op.unknown", message = why } end
-  if not serve[op] then return "mistake", { code = "op.unknown", message = "this function is not available in tests" } end
+  if not serve[op] then
+    return "mistake", { code = "op.unknown", message = "this function is not available in tests" }
+  end
   return serve[op](op, args)
 end)
 
 -- ---- runs ----
 
 local ENDS = { [0] = "succeeded", [3] = "rejected" }
-
-local function class_of(handler)
-  if engine.hooks() then return wharf.table.merge(OPERATOR, HOOKS[handler] or {}) end
-  return CLASSES[handler] or QUEUED
-end
 
 local function contents()
   local out = {}
@@ -572,12 +583,25 @@ local function context_of(handler, input, opts)
   local location = opts.location_id or type(input) == "table" and input.location_id or nil
   local event = handler == "on_event" and type(input) == "table" and input.id or nil
   if engine.hooks() then
-    return { run = { id = record.key, hook = "test", depth = 0 }, organization_id = "org_01JGFJJZ00SAMP1E000000000A", location_id = location,
-      actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" }, event_id = event }
+    return {
+      run = { id = record.key, hook = "test", depth = 0 },
+      organization_id = "org_01JGFJJZ00SAMP1E000000000A", location_id = location,
+      actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" },
+      event_id = event,
+    }
   end
-  return { run = { id = record.key, key = record.key, attempt = opts.attempt or 1, seed = 1, depth = 0, trigger = { type = handler } },
-    workflow = { id = "wkf_01JGFJJZ00SAMP1E000000000A", name = "Test", version = 1 }, organization_id = "org_01JGFJJZ00SAMP1E000000000A",
-    location_id = location, actor = "usr_01JGFJJZ00SAMP1E000000000A", settings = world.settings, event_id = event }
+  return {
+    run = {
+      id = record.key, key = record.key, attempt = opts.attempt or 1, seed = 1, depth = 0,
+      trigger = { type = handler },
+    },
+    workflow = { id = "wkf_01JGFJJZ00SAMP1E000000000A", name = "Test", version = 1 },
+    organization_id = "org_01JGFJJZ00SAMP1E000000000A",
+    location_id = location,
+    actor = "usr_01JGFJJZ00SAMP1E000000000A",
+    settings = world.settings,
+    event_id = event,
+  }
 end
 
 local function result_of(r, o)
@@ -600,16 +624,26 @@ end
 
 function M.run(handler, input, opts)
   if record then host.raise("test.run can't be called by a stub") end
-  if type(handler) ~= "string" then host.raise("test.run takes the name of a handler: 'on_event', 'before' …") end
+  if type(handler) ~= "string" then
+    host.raise("test.run takes the name of a handler: 'on_event', 'before' …")
+  end
   opts = opts or {}
-  local class = class_of(handler)
+  local class = values.class_of(handler)
   record = { class = class, used = {}, calls = {}, writes = 0, slept = 0, key = next_id("wkf_run") }
-  for _, list in ipairs { "logs", "emitted", "api", "http", "mails", "metrics" } do record[list] = wharf.json.array {} end
+  for _, list in ipairs { "logs", "emitted", "api", "http", "mails", "metrics" } do
+    record[list] = wharf.json.array {}
+  end
   local r = record
   if #done == KEPT_RUNS then table.remove(done, 1) end
   done[#done + 1] = { handler = handler, run = r }
-  local good, o = pcall(engine.run, { handler = handler, input = input == nil and wharf.null or input, context = context_of(handler, input, opts),
-    files = world.files, instructions = class.instructions, memory = class.memory, result = class.result })
+  local good, o = pcall(
+    engine.run,
+    {
+      handler = handler, input = input == nil and wharf.null or input,
+      context = context_of(handler, input, opts), files = world.files,
+      instructions = class.instructions, memory = class.memory, result = class.result,
+    }
+  )
   record = nil
   world.locks = {}
   if not good then error(o, 0) end
@@ -635,7 +669,10 @@ M.runner = {
     for i, d in ipairs(done) do
       local r, lines = d.run, wharf.json.array {}
       for n = math.max(1, #r.logs - KEPT_LINES + 1), #r.logs do lines[#lines + 1] = r.logs[n] end
-      out[i] = { handler = d.handler, status = r.status or "failed", error = r.error or r.rejected, logs = lines }
+      out[i] = {
+        handler = d.handler, status = r.status or "failed", error = r.error or r.rejected,
+        logs = lines,
+      }
     end
     return out
   end,

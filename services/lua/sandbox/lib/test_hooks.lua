@@ -1,5 +1,6 @@
--- wharf.hook as tests of hook files see it: what is registered is kept, and `handlers` calls what fits an input, in the order of the server
--- (services/lua/operator/generation.c): by priority, then as registered. Only sandboxes of hooks' tests have it.
+-- wharf.hook as tests of hook files see it: what is registered is kept, and `handlers` calls what
+-- fits an input, in the order of the server (services/lua/operator/generation.c): by priority, then
+-- as registered. Only sandboxes of hooks' tests have it.
 local host, wharf = ...
 local M, hooks = { handlers = {} }, {}
 local ACTIONS = { create = true, update = true, delete = true }
@@ -22,16 +23,29 @@ local WRITE = { priority = true, timeout_ms = true, on_error = true }
 
 for _, phase in ipairs { "before", "after" } do
   M[phase] = function(resource, action, fn, opts)
-    if type(resource) ~= "string" then host.raise("the first argument is the name of a resource") end
+    if type(resource) ~= "string" then
+      host.raise("the first argument is the name of a resource")
+    end
     if not ACTIONS[action] then host.raise("the action is 'create', 'update' or 'delete'") end
     local o = options(opts, WRITE)
-    add(phase, fn, { resource = resource, action = action, priority = o.priority or 0, ignore = o.on_error == "ignore" })
+    add(
+      phase,
+      fn,
+      {
+        resource = resource,
+        action = action,
+        priority = o.priority or 0,
+        ignore = o.on_error == "ignore",
+      }
+    )
   end
 end
 
 function M.on_event(pattern, fn, opts)
   local o = options(opts, { timeout_ms = true, filter = true, concurrency = true })
-  if type(pattern) ~= "string" then host.raise("the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'") end
+  if type(pattern) ~= "string" then
+    host.raise("the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'")
+  end
   if type(fn) == "function" and o.filter then
     local all = fn
     fn = function(event, ctx)
@@ -47,16 +61,38 @@ function M.schedule(cron, fn, opts)
   add("on_schedule", fn, { priority = 0 })
 end
 
-local ROUTE = { scope = true, location = true, module = true, summary = true, description = true, query = true, body = true, response = true,
-  statuses = true, list = true, filters = true, raw = true, content_type = true, timeout_ms = true, per_minute = true, max_body = true }
+local ROUTE = {
+  scope = true,
+  location = true,
+  module = true,
+  summary = true,
+  description = true,
+  query = true,
+  body = true,
+  response = true,
+  statuses = true,
+  list = true,
+  filters = true,
+  raw = true,
+  content_type = true,
+  timeout_ms = true,
+  per_minute = true,
+  max_body = true,
+}
 local METHODS = { GET = true, POST = true, PUT = true, DELETE = true }
 
 function M.route(method, path, opts, fn)
   if not METHODS[method] then host.raise("the method is GET, POST, PUT or DELETE") end
-  if type(path) ~= "string" or path:sub(1, 6) ~= "/v1/x/" then host.raise("a route's path begins with /v1/x/ and has at most 100 characters") end
+  if type(path) ~= "string" or path:sub(1, 6) ~= "/v1/x/" then
+    host.raise("a route's path begins with /v1/x/ and has at most 100 characters")
+  end
   local o = options(opts, ROUTE)
   if not o.scope or not o.location then host.raise("scope and location are needed") end
-  add("route", fn, { method = method, path = path, list = o.list, filters = o.filters, priority = 0 })
+  add(
+    "route",
+    fn,
+    { method = method, path = path, list = o.list, filters = o.filters, priority = 0 }
+  )
 end
 
 for _, phase in ipairs { "request", "response" } do
@@ -69,7 +105,9 @@ end
 local function fits(h, kind, input)
   if h.kind ~= kind then return false end
   if h.pattern then
-    return h.pattern == "*" or h.pattern == input.type or (h.pattern:sub(-2) == ".*" and input.type:sub(1, #h.pattern - 1) == h.pattern:sub(1, -2))
+    return h.pattern == "*"
+      or h.pattern == input.type
+      or (h.pattern:sub(-2) == ".*" and input.type:sub(1, #h.pattern - 1) == h.pattern:sub(1, -2))
   end
   return h.resource == nil or (h.resource == input.resource and h.action == input.action)
 end
@@ -101,7 +139,8 @@ local function segments(path)
   return out
 end
 
--- The params of the path, when the route is one of it; and which of its segments are literal, as a text that is greater the earlier they are.
+-- The params of the path, when the route is one of it; and which of its segments are literal, as a
+-- text that is greater the earlier they are.
 local function params_of(route, path)
   local mine, theirs, params, literal = segments(route), segments(path), {}, ""
   if #mine ~= #theirs then return nil end
@@ -118,7 +157,12 @@ local function params_of(route, path)
   return params, literal
 end
 
-local READ = { string = tostring, number = tonumber, boolean = function(v) return v == "true" end, date = function(v) return wharf.time.iso(wharf.time.parse(v)) end }
+local READ = {
+  string = tostring,
+  number = tonumber,
+  boolean = function(v) return v == "true" end,
+  date = function(v) return wharf.time.iso(wharf.time.parse(v)) end,
+}
 
 local function conditions(types, query)
   local out = wharf.json.array {}
@@ -129,7 +173,13 @@ local function conditions(types, query)
     if read then
       op = op or (value:find(",", 1, true) and "in" or "eq")
       local many = op == "in" or op == "!in"
-      out[#out + 1] = { path = name, op = op, value = many and wharf.table.map(wharf.text.split(value, ","), function(v) return read(v) end) or read(value) }
+      out[#out + 1] = {
+        path = name,
+        op = op,
+        value = many
+            and wharf.table.map(wharf.text.split(value, ","), function(v) return read(v) end)
+          or read(value),
+      }
     end
   end
   return out
@@ -138,7 +188,8 @@ end
 local function context_of(h, input, ctx)
   local more, query = {}, input.query or {}
   if h.list then
-    local page, limit = math.tointeger(query.page or 1) or 1, math.tointeger(query.limit or 20) or 20
+    local page, limit =
+      math.tointeger(query.page or 1) or 1, math.tointeger(query.limit or 20) or 20
     more.page = { page = page, limit = limit, offset = (page - 1) * limit, take = limit + 1 }
   end
   if h.filters then more.filters = conditions(h.filters, query) end
@@ -149,10 +200,16 @@ function M.handlers.route(input, ctx)
   local found, params, most = nil, nil, ""
   for _, h in ipairs(hooks) do
     local p, literal = nil, nil
-    if h.kind == "route" and h.method == input.method then p, literal = params_of(h.path, input.path) end
+    if h.kind == "route" and h.method == input.method then
+      p, literal = params_of(h.path, input.path)
+    end
     if p and literal > most then found, params, most = h, p, literal end
   end
-  if not found then host.raise("no route of these files is " .. tostring(input.method) .. " " .. tostring(input.path)) end
+  if not found then
+    host.raise(
+      "no route of these files is " .. tostring(input.method) .. " " .. tostring(input.path)
+    )
+  end
   input.params = params
   return found.fn(input, context_of(found, input, ctx))
 end

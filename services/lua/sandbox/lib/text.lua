@@ -4,7 +4,9 @@ local c = host.text
 local M = { trim = c.trim, slug = c.slug, similarity = c.similarity }
 
 function M.split(s, sep, max)
-  if type(sep) ~= "string" or sep == "" then host.raise("a separator is a string of at least one character") end
+  if type(sep) ~= "string" or sep == "" then
+    host.raise("a separator is a string of at least one character")
+  end
   local out, from = {}, 1
   while not max or #out + 1 < max do
     local a, b = s:find(sep, from, true)
@@ -38,7 +40,12 @@ end
 
 local ESCAPES = {
   html = function(s)
-    return (s:gsub("[&<>\"']", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }))
+  return (
+    s:gsub(
+      "[&<>\"']",
+      { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+    )
+  )
   end,
   json = function(s) return (wharf.json.encode(s):sub(2, -2)) end,
   url = function(s) return wharf.url.encode(s) end,

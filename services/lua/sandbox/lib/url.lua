@@ -3,7 +3,9 @@ local host, wharf = ...
 local M = {}
 
 function M.encode(s)
-  return (tostring(s):gsub("[^%w%-._~]", function(ch) return string.format("%%%02X", ch:byte()) end))
+  return (
+    tostring(s):gsub("[^%w%-._~]", function(ch) return string.format("%%%02X", ch:byte()) end)
+  )
 end
 
 function M.decode(s)
@@ -41,7 +43,9 @@ end
 -- parse(s) -> {scheme, host, port?, path, query, fragment?} or nil, err
 function M.parse(s)
   local scheme, rest = s:match("^(%a[%w+.-]*)://(.*)$")
-  if not scheme then return nil, { code = "url.syntax", message = "an address begins with a scheme, like https://" } end
+  if not scheme then
+    return nil, { code = "url.syntax", message = "an address begins with a scheme, like https://" }
+  end
   local t = { scheme = scheme:lower() }
   local before, fragment = rest:match("^([^#]*)#(.*)$")
   if before then rest, t.fragment = before, M.decode(fragment) end
@@ -52,7 +56,9 @@ function M.parse(s)
   if user then t.user, authority = M.decode(user), at end
   local name, port = authority:match("^(%[[%x:.]+%]):?(%d*)$")
   if not name then name, port = authority:match("^([^:]*):?(%d*)$") end
-  if not name or name == "" then return nil, { code = "url.syntax", message = "the address has no host" } end
+  if not name or name == "" then
+    return nil, { code = "url.syntax", message = "the address has no host" }
+  end
   t.host, t.port, t.path = name:lower(), tonumber(port), path == "" and "/" or path
   return t
 end
