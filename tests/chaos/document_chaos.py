@@ -102,6 +102,10 @@ class World:
                 return {name.rsplit("/", 1)[1] for name in self.store.objects}
         return {p.name for p in (self.server.folder / "blobs" / "objects").glob("*/*")}
 
+    def folders(self):
+        """The first two digits of hashes that have a folder, also when nothing is in it any more."""
+        return set() if self.store else {p.name for p in (self.server.folder / "blobs" / "objects").iterdir()}
+
     def temporary(self):
         return list((self.server.folder / "blobs" / "tmp").iterdir())
 

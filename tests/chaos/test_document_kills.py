@@ -37,12 +37,15 @@ def long(request):
 
 # ---- at each step of the store ----
 
-def fresh_bytes(world):
-    """Bytes whose object needs a folder that is not there yet."""
-    there = {h[:2] for h in world.objects()}
-    while sha256(data := os.urandom(3000))[:2] in there:
-        pass
-    return data
+def fresh_bytes(world, n):
+    """n times bytes whose object needs a folder that is not there yet, each another one."""
+    there, fresh = world.folders(), []
+    while len(fresh) < n:
+        data = os.urandom(3000)
+        if sha256(data)[:2] not in there:
+            there.add(sha256(data)[:2])
+            fresh.append(data)
+    return fresh
 
 
 def dies(world, method, path, **more):
@@ -59,7 +62,7 @@ def test_killed_at_each_step_of_storing(world, point):
     c = Courier(world, point)
     done, waiting, renewed = c.create(b"of old", visibility="public"), c.create(visibility="public"), c.create(b"of old, too", visibility="private")
     c.renew(renewed)
-    new, brought, version, other = [fresh_bytes(world) for _ in range(4)]
+    new, brought, version, other = fresh_bytes(world, 4)
     world.restart(env={"WHARF_FAULT": point})
     keyed = lambda n: {"SVC-API-KEY": world.key, "Idempotency-Key": f"{c.name}-{n}"}
     create = {"name": f"{c.name} {c.n}", "filename": "a.bin", "visibility": "public", "content": b64(new)}
