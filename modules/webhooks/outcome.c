@@ -1,5 +1,5 @@
 /* outcome.c - what a request's end means for its delivery, as the database is told of it (spec
- * 07 section 7). See webhook_engine.h. */
+ * 07 section 7). What it means for the webhook: attempt.c. See webhook_engine.h. */
 #include <stdlib.h>
 
 #include "webhook_engine.h"
