@@ -1,0 +1,58 @@
+"""Drawings that come to nothing because of another: a station that is away, a scanner that does not answer, a host of pictures that fails (spec 05 section 12)."""
+import socket
+import time
+
+import pytest
+
+from drawings import GENERATE, TEMPLATES, image, text
+from outside import Authority, Web
+from test_print_jobs import Shop, printer
+from wharf import Server
+
+HOST = "failing.example.test"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    class World:
+        pass
+
+    w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
+    w.web = Web({"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14)}, authority.server_context("web", HOST))
+    w.nobody = socket.socket()  # holds a port at which nobody listens
+    w.nobody.bind(("127.0.0.1", 0))
+    w.server = Server("--modules", "org,locations,documents,stations,templates", "--set", "environment=test", "--set", f"net.ca_file={authority.file}",
+                      "--set", f"net.allow=127.0.0.1:{w.web.port}", "--set", f"net.resolve={HOST}=127.0.0.1:{w.web.port}",
+                      "--set", f"documents.clamd=127.0.0.1:{w.nobody.getsockname()[1]}")
+    w.shop = Shop(w.server.organization(), "Paper shop", printer(page_size={"label_4x6": True, "letter": True}))
+    yield w
+    w.server.stop()
+    w.web.shutdown()
+    w.nobody.close()
+
+
+@pytest.fixture(params=["generate", "render"])
+def draw(request, world):
+    """Draws these elements: asks for them at once, or by a template that has them."""
+    def drawn(status, code, raw, /, **more):
+        path, body = GENERATE, {"size": "4x6", "raw": raw, **more}
+        if request.param == "render":
+            row = world.shop.client.post(TEMPLATES, {"name": f"{code} {len(raw)}"[:31], "set_as_default": False, "template_data": {"type": "custom__pdf", "size": "4x6", "definition": {"raw": raw}}}, expect=201).data
+            path, body = f"{TEMPLATES}/{row['id']}/render", {"data": {}, **more}
+        return world.shop.client.refused("POST", path, status, code, body=body)
+    return drawn
+
+
+@pytest.mark.parametrize("path, status, code", [("/500", 502, "file.download"), ("/never", 408, "file.timeout_error")])
+def test_a_host_of_pictures(world, draw, path, status, code):
+    draw(status, code, [image(f"https://{HOST}:{world.web.port}{path}")])
+
+
+def test_a_station_that_is_away(world, draw):
+    world.shop.client.post(world.shop.path, {"status": "offline"}, expect=200)
+    draw(409, "print_station.offline", [text()], print={"print_station_id": world.shop.station["id"], "require_online": True})
+
+
+def test_a_scanner_that_does_not_answer(world, draw):
+    draw(503, "document.scanner_unavailable", [text()], output="document")
+    assert world.shop.client.get("/v1/documents").data == []
