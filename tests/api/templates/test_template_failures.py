@@ -37,7 +37,7 @@ def draw(request, world):
     def drawn(status, code, raw, /, **more):
         path, body = GENERATE, {"size": "4x6", "raw": raw, **more}
         if request.param == "render":
-            row = world.shop.client.post(TEMPLATES, {"name": f"{code} {len(raw)}"[:31], "set_as_default": False, "template_data": {"type": "custom__pdf", "size": "4x6", "definition": {"raw": raw}}}, expect=201).data
+            row = world.shop.client.post(TEMPLATES, {"name": f"{code} {len(raw)}"[:31], "set_as_default": False, "template_data": {"type": "custom__pdf", "definition": {"size": "4x6", "raw": raw}}}, expect=201).data
             path, body = f"{TEMPLATES}/{row['id']}/render", {"data": {}, **more}
         return world.shop.client.refused("POST", path, status, code, body=body)
     return drawn
