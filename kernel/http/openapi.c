@@ -174,8 +174,8 @@ static bool names_component(const struct wharf_json *schema)
     return false;
 }
 
-/* Gives routes whose body names schemas of components, which their handlers judge, the names that
- * these schemas know. schemas: components.schemas of the document. */
+/* Gives routes whose body names schemas of components, and resources with fields whose form is
+ * described apart, the names that these schemas know: their handlers and rules judge them. schemas: components.schemas of the document. */
 static void give_body_names(const struct openapi *o, wharf_str schemas)
 {
     struct json_error error;
@@ -188,6 +188,9 @@ static void give_body_names(const struct openapi *o, wharf_str schemas)
         if (body && names_component(body))
             r->body_names = names_collect(o->e->arena, parsed, body);
     }
+    for (size_t i = 0; i < o->e->n_resources; i++)
+        o->e->resources[i].sent_names = schema_judged_inside(
+            o->e->arena, o->e->resources[i].def, parsed);
 }
 
 wharf_str openapi_build(const struct engine *e)

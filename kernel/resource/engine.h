@@ -41,6 +41,9 @@ struct hook_entry {
 
 struct resource {
     const struct definition *def;
+    /* The names inside of what rules judge by themselves (schema_judged_inside). Set when the
+     * document is built; NULL: of nothing. */
+    const struct names *sent_names;
     const struct plugin *plugin;
     const struct hook_entry *hooks; /* owner first, others by (order, plugin name) */
     size_t n_hooks;

@@ -19,6 +19,11 @@ struct schema_writer {
 
 /* Tells whether a create needs the field, and no rule makes it of others. */
 bool schema_field_needed(const struct definition *d, const struct field *f);
+/* Collects the names inside of what rules of the resource judge by themselves: fields whose form is
+ * described apart (x-wharf.describe.sent), and inputs beside the fields. schemas: of the document's
+ * components. The result is in a; NULL when there is none. */
+const struct names *schema_judged_inside(
+    struct arena *a, const struct definition *d, const struct wharf_json *schemas);
 /* Tells whether the schema is {"$ref": ...} of what a create of the resource takes. */
 bool schema_names_create(const struct wharf_json *schema, const struct definition *d);
 /* Makes "PrintStation" of "print_station". */

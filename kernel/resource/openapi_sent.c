@@ -3,6 +3,7 @@
 #include "resource/openapi_schema_inside.h"
 
 #include "plugin/manifest.h"
+#include "schema/names.h"
 #include "util/str.h"
 
 static void set_input(struct schema_writer *s, const struct field *f)
@@ -136,6 +137,26 @@ static void inputs_as_sent(struct schema_writer *s, const struct definition *d, 
         if (told)
             schema_copy(s, in->key.p, in);
     }
+}
+
+const struct names *schema_judged_inside(
+    struct arena *a, const struct definition *d, const struct wharf_json *schemas)
+{
+    const struct wharf_json *inputs = json_get(json_get(d->json, "x-wharf"), "inputs");
+    struct names_member *members = ARENA_ARRAY(
+        a, struct names_member, d->n_fields + (inputs ? inputs->count : 0) + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct wharf_json *said = json_get(
+            json_get(json_get(d->fields[i].json, "x-wharf"), "describe"), "sent");
+
+        if (said && said->type == JSON_OBJECT)
+            members[n++] = (struct names_member){str_z(d->fields[i].name), said};
+    }
+    for (const struct wharf_json *in = inputs ? inputs->child : NULL; in; in = in->next)
+        members[n++] = (struct names_member){in->key, in};
+    return n ? names_collect_inside(a, schemas, members, n) : NULL;
 }
 
 bool schema_field_needed(const struct definition *d, const struct field *f)

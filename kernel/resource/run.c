@@ -42,11 +42,20 @@ bool plan_on_loop(const struct wharf_req *req)
     return false;
 }
 
+/* Tells whether a strict body names only known members inside of what rules of the resource judge
+ * by themselves. As it was sent: rules may put other things in its place. */
+static bool names_inside_ok(struct wharf_req *req)
+{
+    const struct names *names = req->head.strict ? req->route->resource->sent_names : NULL;
+
+    return !names || names_known(names, req->body, req->arena, body_problem, req);
+}
+
 enum plan_result plan_build(struct wharf_req *req, struct plan *plan)
 {
     *plan = (struct plan){0};
     if (req->route->kind == ROUTE_CREATE)
-        return plan_create(req, plan);
+        return names_inside_ok(req) ? plan_create(req, plan) : PLAN_PROBLEMS;
     if (!(req->route->kind == ROUTE_LIST ? plan_list : plan_retrieve)(req, plan))
         return PLAN_PROBLEMS;
     if (!req->thread && (plan->searches || computes_fields(req->route->resource, &plan->view)))
@@ -209,10 +218,12 @@ static void run_route(struct wharf_req *req)
         run_plan(req);
         break;
     case ROUTE_CREATE:
-        run_write(req, OP_CREATE);
+        if (names_inside_ok(req))
+            run_write(req, OP_CREATE);
         break;
     case ROUTE_UPDATE:
-        run_write(req, OP_UPDATE);
+        if (names_inside_ok(req))
+            run_write(req, OP_UPDATE);
         break;
     case ROUTE_DELETE:
         run_write(req, OP_DELETE);

@@ -137,6 +137,23 @@ const struct names *names_collect(
     return names_of(&c, schema);
 }
 
+const struct names *names_collect_inside(struct arena *a, const struct wharf_json *schemas,
+    const struct names_member *members, size_t n)
+{
+    struct collector c = {.a = a, .schemas = schemas, .found = {.size = sizeof(struct component)}};
+    struct names *names = ARENA_NEW(a, struct names);
+
+    names->open = true;
+    names->members = ARENA_ARRAY(a, struct named, n + 1);
+    for (size_t i = 0; i < n; i++)
+        names->members[i] = (struct named){
+            arena_dup_str(a, members[i].key), names_of(&c, members[i].schema)};
+    names->n = n;
+    if (n)
+        qsort(names->members, n, sizeof(*names->members), str_order_entries);
+    return names;
+}
+
 static bool known(
     struct check *c, const struct names *n, const struct wharf_json *v, const struct place *at);
 

@@ -335,6 +335,49 @@ def test_unknown_names(caller):
     assert len(reached) > 80, reached
 
 
+def objects_within(document, schema, value, path=()):
+    """(path, schema) of the objects inside of a body that stand where the document describes one whose members all have names."""
+    schema = document.whole(schema or {})
+    forms = schema.get("anyOf") or schema.get("oneOf") or [schema]
+    for form in map(document.whole, forms):
+        if isinstance(value, dict):
+            if path and len(forms) - (({"type": "null"}) in forms) == 1 and "properties" in form and not form.get("additionalProperties"):
+                yield path
+            for k, v in value.items():
+                yield from objects_within(document, form.get("properties", {}).get(k), v, (*path, k))
+        elif isinstance(value, list):
+            for i, v in enumerate(value[:1]):
+                yield from objects_within(document, form.get("items"), v, (*path, i))
+
+
+def with_nonsense(value, path):
+    """A copy of the value whose object at the path has a member more."""
+    if not path:
+        return value | {"nonsense": 1}
+    copy = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = with_nonsense(copy[path[0]], path[1:])
+    return copy
+
+
+def test_unknown_names_within(caller):
+    """The same for objects inside of bodies: lines, addresses, settings."""
+    reached, wrong = set(), []
+    for name, (_, _, operation) in caller.document.operations.items():
+        example = caller.body_of_example(name)
+        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        if name in LEFT_OUT or caller.without_key(name) or not isinstance(example, dict):
+            continue
+        for path in dict.fromkeys(objects_within(caller.document, schema, example)):
+            at = ".".join(map(str, path))
+            answer = caller.send(name, caller.path(name, id=None), body=with_nonsense(example, path), headers={"Prefer": "handling=strict"}, key=caller.key_of(name))
+            if answer.status == 400 and any(e == f"{at}.nonsense" or e.endswith(".nonsense") for e in answer.errors):
+                reached.add((name, at))
+            elif answer.status not in (403, 404):
+                wrong.append((name, at, answer))
+    assert not wrong, "\n".join(map(str, wrong))
+    assert len(reached) > 40, reached
+
+
 def test_unknown_parameters(caller):
     """Prefer: handling=strict refuses a parameter that the document does not name, in each operation."""
     names = [n for n, (_, _, o) in caller.document.operations.items() if n not in LEFT_OUT and ("header", "prefer") in caller.document.parameters(n)
