@@ -175,7 +175,8 @@ static bool names_component(const struct wharf_json *schema)
 }
 
 /* Gives routes whose body names schemas of components, and resources with fields whose form is
- * described apart, the names that these schemas know: their handlers and rules judge them. schemas: components.schemas of the document. */
+ * described apart, the names that these schemas know: their handlers and rules judge them.
+ * schemas: components.schemas of the document. */
 static void give_body_names(const struct openapi *o, wharf_str schemas)
 {
     struct json_error error;

@@ -192,8 +192,8 @@ void openapi_webhooks(struct openapi *o)
         jw_raw(w, "responses",
             WHARF_S(
                 "{\"2XX\":{\"description\":\"The event was taken; any other answer, or none, "
-                "is tried again later\"},\"4XX\":{\"description\":\"Tried again, as 07 section 6 "
-                "of the specification has it\"}}"));
+                "is tried again later\"},\"4XX\":{\"description\":\"Tried again as `retry_mode` "
+                "says; 410 disables the webhook\"}}"));
         jw_z(w, "x-module", t->module);
         jw_close(w, '}');
         jw_close(w, '}');

@@ -137,8 +137,8 @@ const struct names *names_collect(
     return names_of(&c, schema);
 }
 
-const struct names *names_collect_inside(struct arena *a, const struct wharf_json *schemas,
-    const struct names_member *members, size_t n)
+const struct names *names_collect_inside(
+    struct arena *a, const struct wharf_json *schemas, const struct names_member *members, size_t n)
 {
     struct collector c = {.a = a, .schemas = schemas, .found = {.size = sizeof(struct component)}};
     struct names *names = ARENA_NEW(a, struct names);

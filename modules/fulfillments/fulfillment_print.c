@@ -6,7 +6,7 @@
 
 enum { LINE_MAX = 100 };
 
-/* ---- the slip ---- */
+/* ---- the slip, where there are no templates ---- */
 
 /* A text page that is written line by line. */
 struct page {
@@ -158,9 +158,9 @@ struct printing {
 };
 
 /* One document that is printed: of which row, from where, on which paper when the request names
- * none. */
+ * none. template: a type, whose default is drawn in place of data. */
 struct document {
-    const char *key, *name, *type, *paper;
+    const char *key, *name, *type, *paper, *template;
     wharf_str id, data;
 };
 
@@ -193,6 +193,22 @@ static void put_configuration(const struct printing *p, const struct document *d
     W->json->close(out);
 }
 
+static void put_resource(const struct document *d, wharf_out *out)
+{
+    W->json->open(out, "resource", '{');
+    W->json->put(out, "type", val_text(z(d->type)));
+    W->json->put(out, "id", val_text(d->id));
+    W->json->close(out);
+}
+
+static void put_template(const struct document *d, wharf_out *out)
+{
+    W->json->open(out, "template", '{');
+    W->json->put(out, "id", val_text(z(d->template)));
+    put_resource(d, out);
+    W->json->close(out);
+}
+
 static wharf_status add_job(struct printing *p, const struct document *d)
 {
     static const char *const taken[] = {"print_station_id", "printer_name", "printer_id"};
@@ -202,7 +218,10 @@ static wharf_status add_job(struct printing *p, const struct document *d)
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "name", val_text(W->mem->format(p->req, "%s %s", d->name, d->id.p)));
-    W->json->put(out, "data", val_text(d->data));
+    if (d->template)
+        put_template(d, out);
+    else
+        W->json->put(out, "data", val_text(d->data));
     for (size_t i = 0; i < 3; i++) {
         if (option_of(p, d, taken[i]))
             W->json->put(out, taken[i], val_json(option_of(p, d, taken[i])));
@@ -210,10 +229,7 @@ static wharf_status add_job(struct printing *p, const struct document *d)
     if (!option_of(p, d, taken[0]))
         W->json->put(out, "location_id", val_text(field_text(p->rec, FULFILLMENT_LOCATION_ID)));
     put_configuration(p, d, out);
-    W->json->open(out, "resource", '{');
-    W->json->put(out, "type", val_text(z(d->type)));
-    W->json->put(out, "id", val_text(d->id));
-    W->json->close(out);
+    put_resource(d, out);
     W->json->close(out);
     s = W->json->result(p->req, out, &body);
     if (s == WHARF_OK)
@@ -250,6 +266,7 @@ static wharf_status usual_paper(const struct printing *p, const char **ret)
     return s;
 }
 
+/* Prints the default template of packing slips; a page of text without the module templates. */
 static wharf_status print_slip(struct printing *p)
 {
     struct document slip = {.key = "packing_slip",
@@ -257,9 +274,13 @@ static wharf_status print_slip(struct printing *p)
         .type = "fulfillment",
         .id = W->res->id(p->rec)};
     struct order o;
-    wharf_status s = order_load(
-        p->req, slip.id, field_text(p->rec, FULFILLMENT_LOCATION_ID), false, &o);
+    wharf_status s;
 
+    if (fulfillments_draw_slips) {
+        slip.template = "fulfillment__packing_slip_pdf";
+        return add_job(p, &slip);
+    }
+    s = order_load(p->req, slip.id, field_text(p->rec, FULFILLMENT_LOCATION_ID), false, &o);
     if (s == WHARF_OK)
         s = make_slip(p->req, p->rec, &o, &slip.data);
     if (s == WHARF_OK)

@@ -13,6 +13,7 @@ const wharf_parcels_ops_api *fulfillments_parcels;
 const wharf_shipments_ops_api *fulfillments_shipments;
 const wharf_reasons_lookup_api *fulfillments_reasons;
 const wharf_crypto_api *fulfillments_crypto;
+bool fulfillments_draw_slips;
 
 static const wharf_route routes[] = {
     {ROUTE_CANCEL, .handler = cancel_delete},
@@ -55,6 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     fulfillments_shipments = W->service(self, "shipments.ops", 1, 3);
     fulfillments_reasons = W->service(self, "reasons.lookup", 1, 0);
     fulfillments_crypto = W->service(self, "wharf.crypto", 1, 1);
+    fulfillments_draw_slips = W->service(self, "templates.render", 1, 0) != NULL;
     fulfillments_stock->on_risen(reserve_risen);
     if (merge)
         merge->on_merge(fulfillments_contacts_merged);

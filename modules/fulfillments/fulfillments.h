@@ -21,6 +21,7 @@ extern const wharf_locations_layouts_api *fulfillments_layouts;
 extern const wharf_parcels_ops_api *fulfillments_parcels;
 extern const wharf_shipments_ops_api *fulfillments_shipments;
 extern const wharf_crypto_api *fulfillments_crypto;
+extern bool fulfillments_draw_slips; /* the module templates is there */
 extern const wharf_reasons_lookup_api *fulfillments_reasons; /* NULL: the module is not there */
 
 extern const wharf_hooks fulfillments_hooks, fulfillments_location_hooks, fulfillments_layout_hooks,

@@ -135,6 +135,8 @@ wharf_status data_judge(wharf_req *req, const wharf_json *data, const struct pla
     shape_judge(req, shape_named("TemplateDataInput"), data, root);
     if (custom && json_is_null(definition))
         place_wrong(req, &at, "is needed with the type custom__pdf");
+    if (!custom && !json_is_null(definition))
+        place_wrong(req, &at, "goes with the type custom__pdf; this one takes texts for its slots");
     if (custom && !json_is_null(definition))
         body_judge(req, definition, NULL, &at, &page);
     s = W->err->current(req);

@@ -25,7 +25,7 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
     case NET_BAD_URL:
         return of_family(a, family, "url",
             "The URL needs a host name, no user or password, and port 443 or one from 1024 on; "
-            "addresses in numbers are not taken");
+            "addresses in numbers are taken only where the operator lets them (net.allow)");
     case NET_BAD_PROTOCOL:
         return of_family(a, family, "protocol", "The URL must begin with https://");
     case NET_BAD_HOST:

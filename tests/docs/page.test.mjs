@@ -75,6 +75,7 @@ test("limits in words", () => {
   assert.deepEqual(limit_words(Box.properties.inside), ["at most 5 items"]);
   assert.deepEqual(limit_words(Box.properties.size.properties.width), ["above 0"]);
   assert.deepEqual(limit_words({ type: "array", items: { type: "string", maxLength: 3 } }), ["each: at most 3 characters"]);
+  assert.deepEqual(limit_words({ anyOf: [{ type: "integer", minimum: 1, maximum: 1000 }, { type: "string", enum: ["all"] }, { type: "null" }], default: 10 }), ["from 1", "to 1000", "default 10"]);
 });
 
 test("a schema that holds itself has an end: what it names is opened later", () => {

@@ -65,7 +65,8 @@ const limits = [
 export function limit_words(schema) {
   const each = schema?.items ?? map_of(schema);
   const of_items = each && !reference_name(each) ? limit_words(each).map((w) => `each: ${w}`) : [];
-  return [...limits.filter(([key]) => schema?.[key] !== undefined).map(([key, say]) => say(schema[key], schema)).filter(Boolean), ...of_items];
+  const of_variants = variants(schema).filter((v) => !reference_name(v) && v.type !== "null").flatMap(limit_words);
+  return [...of_variants, ...limits.filter(([key]) => schema?.[key] !== undefined).map(([key, say]) => say(schema[key], schema)).filter(Boolean), ...of_items];
 }
 
 function values_of(schema) {

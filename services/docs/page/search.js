@@ -8,7 +8,7 @@ function entry(kind, weight, title, note, address, more = "") {
 }
 
 function of_operation(o) {
-  return [entry("operation", 30, o.summary, `${o.method} ${o.path}`, `#operation/${encodeURIComponent(o.id)}`, `${o.id} ${o.group} ${o.scope ?? ""}`),
+  return [entry("operation", 30, o.summary, `${o.method} ${o.path}`, `#operation/${encodeURIComponent(o.id)}`, `${o.id} ${o.group} ${o.scope ?? ""} ${o.description ?? ""}`),
     ...[...o.parameters, ...o.filters].filter((p) => p.in !== "path").map((p) =>
       entry("parameter", 5, p.name, `${o.method} ${o.path}`, `#operation/${encodeURIComponent(o.id)}`, p.description ?? ""))];
 }

@@ -195,11 +195,13 @@ def printer(client, here):
     return client.post("/v1/cloud-printing/stations", {"name": "Desk", "display_name": "Desk", "device_token": "desk", "location_id": here["id"], "printers": [{"name": "Zebra", "model": "ZD", "configuration": {"dpi": "300", "type": "laser"}, "page_size": {"letter": True, "a4": True}}]}, expect=201).data
 
 
-def test_label_and_slip_in_one_call(client, org, here, item, printer):
+def test_label_and_slip_in_one_call(client, org, server, here, item, printer):
     row = packed(client, here, item, 2, 1, order_number="SO-88")
     refused(client, row, 409, "fulfillment.no_label", [], "/print")
     slip, = client.post(f"{ORDERS}/{row['id']}/print", {"documents": ["packing_slip"], "print_station_id": printer["id"], "printer_name": "Zebra"}, expect=201).data["jobs"]
     assert slip["resource"] == {"type": "fulfillment", "id": row["id"], "document": None} and slip["status"] == "queued" and slip["document"]["pages"] == 1
+    drawn = "/v1/templates" in server.openapi["paths"]  # by the template; else a page of text
+    assert slip["document"]["content_type"] == ("application/pdf" if drawn else "text/plain") and slip["configuration"]["paper_size"] == "page_size_letter"
     s = ship(client, row)
     refused(client, row, 409, "fulfillment.no_label", [], "/print", print_station_id=printer["id"])
     assert len(client.get("/v1/cloud-printing/jobs").data) == 1  # both or none

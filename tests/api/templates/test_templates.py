@@ -72,6 +72,7 @@ def test_create_and_read(org, client):
     ({"name": "Mine", "set_as_default": True, "template_data": {"type": ITEM, "dimensions": "letter"}}, ["template_data.dimensions"]),
     ({"name": "Mine", "set_as_default": True, "template_data": {"type": ITEM, "barcode": 4}}, ["template_data.barcode"]),
     ({"name": "Mine", "set_as_default": True, "template_data": {"type": "custom__pdf"}}, ["template_data.definition"]),
+    ({"name": "Mine", "set_as_default": True, "template_data": {"type": ITEM, "definition": {"raw": [text()]}}}, ["template_data.definition"]),
     ({"name": "Mine", "set_as_default": True, "template_data": {"type": "custom__pdf", "definition": {"raw": [text(), text(x="left"), {"type": "qr", "x": 1, "y": 1}]}}},
      ["template_data.definition.raw.1.x", "template_data.definition.raw.2.value", "template_data.definition.raw.2.size"]),
 ])

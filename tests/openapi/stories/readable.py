@@ -14,7 +14,7 @@ EPOCH = re.compile(r"(?<![\w.])1[6-9]\d{8}(?!\w)")
 NUMBER = re.compile(r"\bWHRF-[0-9A-Z]{7}-[0-9A-Z]{7}\b")  # of shipments, made by the server
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 # Runs of letters and digits (with what stands for the kind before it), of base64 as in links, and of base64.
-SECRET = re.compile(r"(?<![A-Za-z0-9])((?:[a-z]+_)+|)([0-9A-Za-z]{20,}(?![0-9A-Za-z_+-]|/[0-9A-Za-z+/]*=)={0,2}|[0-9A-Za-z_-]{20,}(?![\w+-])={0,2}|[0-9A-Za-z+/]{20,}={0,2})")
+SECRET = re.compile(r"(?<![A-Za-z0-9])((?:[a-z]+_)+|)([0-9A-Za-z]{20,}(?![0-9A-Za-z_+-]|/[0-9A-Za-z+/]*=)={0,2}|[0-9A-Za-z_-]{20,}(?![\w+-])={0,2}|(?<![./])[0-9A-Za-z+/]{20,}={0,2})")
 
 
 def is_random(text):
