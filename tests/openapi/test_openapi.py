@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -65,12 +66,30 @@ def test_spectral(folder):
     assert code == 0 and "No results" in out, out[:3000]
 
 
+def only(document, path):
+    """The document with one path, and what that needs of the components."""
+    part = {**document, "paths": {path: document["paths"][path]}, "components": {"securitySchemes": document["components"]["securitySchemes"]}}
+    part.pop("webhooks", None)
+    more = set(re.findall(r'"#/components/(\w+)/(\w+)"', json.dumps(part["paths"])))
+    while more:
+        kind, name = more.pop()
+        if name not in part["components"].setdefault(kind, {}):
+            part["components"][kind][name] = document["components"][kind][name]
+            more |= set(re.findall(r'"#/components/(\w+)/(\w+)"', json.dumps(document["components"][kind][name])))
+    used = {tag for o in part["paths"][path].values() for tag in o.get("tags", [])}
+    part["tags"] = [t for t in document["tags"] if t["name"] in used]
+    return part
+
+
 def test_the_linters_can_say_no(folder, server):
-    broken = json.loads(json.dumps(server.openapi))
-    del broken["paths"]["/v1/locations"]["get"]["responses"]["200"]["description"]
-    (folder / "broken.json").write_text(json.dumps(broken))
-    assert run(folder, "redocly", "lint", "broken.json")[0] != 0
-    assert run(folder, "spectral", "lint", "broken.json", "-r", "spectral.yaml", "--fail-severity=hint")[0] != 0
+    """Of one path, since they take half a minute for all."""
+    part = only(plain(server.openapi), "/v1/locations")
+    for answer in (0, 1):
+        (folder / "part.json").write_text(json.dumps(part))
+        for linter in (("redocly", "lint", "part.json"), ("spectral", "lint", "part.json", "-r", "spectral.yaml", "--fail-severity=hint")):
+            code, out = run(folder, *linter)
+            assert bool(code) == bool(answer), out[:3000]
+        part["paths"]["/v1/locations"]["get"]["responses"]["200"].pop("description", None)
 
 
 def test_typescript_client(folder, server):
