@@ -330,7 +330,7 @@ static wharf_status count_waiting(wharf_req *req, wharf_str station_id, int64_t 
     static const char sql[] =
         "SELECT count(*) FROM (SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
         "AND print_station_id = $1::text"
-        " AND status = 'queued' AND deleted_at IS NULL LIMIT 10000) q";
+        " AND status = 'queued' AND deleted_at IS NULL LIMIT " SQL_NUMBER(QUEUE_MAX) ") q";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, station_id, &rows);
 

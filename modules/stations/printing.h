@@ -19,11 +19,14 @@
 #include "wharf/service/render.h"
 
 #define SECOND_US 1000000LL
+/* Jobs that may wait at a station; a number of SQL as well. */
+#define QUEUE_MAX 10000
+#define SQL_NUMBER_OF(n) #n
+#define SQL_NUMBER(n) SQL_NUMBER_OF(n)
 
 enum {
     DOCUMENT_MAX = 25 << 20,
     IMAGE_MAX = 10000000,
-    QUEUE_MAX = 10000,
     QUEUE_NEAR = QUEUE_MAX - 1000,
     LEASE_S = 120,
     HEARTBEAT_S = 30,
