@@ -74,24 +74,33 @@ static void test_everybody(void **state)
     buf_done(&text);
 }
 
+/* Adds the names of the functions that a file of the sandbox defines as "function " + before. */
+static void add_functions(struct buf *names, struct arena *a, const char *file, const char *before)
+{
+    const char *path =
+        arena_printf(a, "%s/services/lua/sandbox/lib/%s", getenv("WHARF_SOURCE"), file).p;
+    const char *begin = arena_printf(a, "\nfunction %s", before).p;
+    wharf_str source = file_read(path, 1 << 20, a);
+
+    assert_non_null(source.p);
+    for (const char *p = source.p; (p = strstr(p, begin));) {
+        p += strlen(begin);
+        buf_addf(names, "%s\"test.%.*s\"", names->n > 1 ? "," : "", (int)strcspn(p, "("), p);
+    }
+}
+
 /* The table of tests needs its engine (services/lua/testing/testing.c): its names are read from
- * its text. */
+ * its texts. */
 static void test_of_tests(void **state)
 {
     struct box *b = *state;
     struct arena *a = arena_new(0);
-    const char *path =
-        arena_printf(a, "%s/services/lua/sandbox/lib/test.lua", getenv("WHARF_SOURCE")).p;
-    wharf_str source = file_read(path, 1 << 20, a);
     struct buf names;
 
-    assert_non_null(source.p);
     buf_init(&names, 1 << 16);
     buf_addz(&names, "[");
-    for (const char *p = source.p; (p = strstr(p, "\nfunction M."));) {
-        p += 12;
-        buf_addf(&names, "%s\"test.%.*s\"", names.n > 1 ? "," : "", (int)strcspn(p, "("), p);
-    }
+    add_functions(&names, a, "test.lua", "M.");
+    add_functions(&names, a, "test_values.lua", "M.calls.");
     buf_addz(&names, "]");
     snprintf(b->result, sizeof(b->result), "%s", buf_str(&names).p);
     same_names(b, 't');
