@@ -67,7 +67,7 @@ static bool set_ecc(struct drawing *d, struct element *e, struct zint_symbol *s)
 {
     static const char levels[] = "LMQH";
     wharf_str said = el_text(e, "ecc", "");
-    const char *at = said.n == 1 ? memchr(levels, said.p[0], 4) : NULL;
+    const char *at = said.n == 1 && said.p[0] ? strchr(levels, said.p[0]) : NULL;
     double value;
 
     if (s->symbology == BARCODE_QRCODE || s->symbology == BARCODE_RMQR ||
