@@ -38,10 +38,10 @@ DEFINITIONS = {
     "repeats in repeats": of(140, each(type="group", children=[each(type="text", value="{{item}}")])),
     "too many": of(1000, each(type="group", children=[each(type="text", value="a")])),
     "tables in a table": of(9000, {"type": "table", "x": 5, "y": 5, "rows": "list", "columns": [{"element": {"type": "table", "rows": "list", "columns": [{"value": "{{row}}"}]}}]}),
-    "a long condition": of(2000, each(type="rect", width=1, height=1, **{"if": " || ".join(["'x' in list"] * 900)})),
+    "a long condition": of(2000, each(type="rect", width=1, height=1, **{"if": " || ".join(["'x' in list"] * 250)})),
     "SVG slow to paint": of(0, {**svg(SLOW_PAINT), "width": 200, "height": 200}),
     "SVG slow to read": of(0, svg(SLOW_TO_READ)),
-    "SVG of 50,000 groups": of(0, svg("<g>" * 50000 + "</g>" * 50000)),
+    "SVG of groups in groups": of(0, svg("<g>" * 50000 + "</g>" * 50000)),
     "large pictures": of(0, *({"type": "image", "x": 5, "y": 40 * i, "width": 50, "value": huge(85 + i)} for i in range(4))),
 }
 
