@@ -204,6 +204,7 @@ bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
 bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
+bool route_is_long(const struct route *r); /* it has http.long_timeout */
 bool raw_body(const struct route *r); /* any media type; the handler gets {} */
 void keep_address(struct exchange *x); /* the client's, for rules that limit creates by it */
 void keep_request(struct exchange *x); /* headers and address, for who is shown them */

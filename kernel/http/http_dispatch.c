@@ -93,7 +93,7 @@ static bool lanes_serve(const struct exchange *x)
     return true;
 }
 
-static bool is_long(const struct route *r)
+bool route_is_long(const struct route *r)
 {
     return r->declared && (r->declared->flags & WHARF_R_LONG);
 }
@@ -112,7 +112,7 @@ static void to_thread(struct exchange *x)
 {
     const struct config *c = x->server->config;
 
-    if (is_long(x->req.route))
+    if (route_is_long(x->req.route))
         x->req.deadline_us = x->server->turn_us + c->long_timeout_ms * 1000;
     else if (x->upload) /* bringing the bytes took as long as it took */
         x->req.deadline_us = x->server->turn_us + c->handler_timeout_ms * 1000;

@@ -1,9 +1,10 @@
 /* threads.c - worker threads: each with a connection of its own, running whatever has plugin
  * code or a transaction in it.
  *
- * A plugin that is not shipped with the server has at most half of the threads, all of them
- * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
- * over that waits in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
+ * A plugin that is not shipped with the server has at most half of the threads, and so have the
+ * long routes of one that is; all of them together leave one. So a plugin that hangs holds up those
+ * who use it and nobody else, and many who draw do not hold up who writes. What is over that waits
+ * in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 enum { ASIDE_NS = 200000000 }; /* of a thread that has no connection, while others have */
 
-/* The share of one third-party plugin: its requests in the queue or on a thread, and those that
- * wait to get there. */
+/* The share of one plugin: those of its requests that count, in the queue or on a thread, and
+ * those that wait to get there. */
 struct share {
     size_t admitted, held;
     struct exchange *first, **last;
@@ -34,7 +35,7 @@ struct share {
 struct threads {
     struct server *server;
     struct share *shares; /* by index of the plugin; guarded by the lock, as all up to stop */
-    size_t strangers; /* admitted, of all of them */
+    size_t shared; /* admitted, of all shares */
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct exchange *first, **last;
@@ -56,9 +57,9 @@ static bool is_stranger(const struct plugin *p)
     return p && p->manifest && p->manifest->third_party;
 }
 
-/* Returns the share of the plugin whose code the request will run: its route's, or one with rules
- * on the route's resource. */
-static unsigned share_of(const struct exchange *x)
+/* Returns the share of the third-party plugin whose code the request will run: its route's, or one
+ * with rules on the route's resource. */
+static unsigned share_of_stranger(const struct exchange *x)
 {
     /* hooks of the operator come before and behind it */
     const struct route *r = x->stage == STAGE_RUN ? x->req.route : NULL;
@@ -73,9 +74,17 @@ static unsigned share_of(const struct exchange *x)
     return 0;
 }
 
+/* Returns the share of the plugin whose route may run for long. A single thread is for all. */
+static unsigned share_of_long(const struct threads *t, const struct exchange *x)
+{
+    const struct route *r = x->stage == STAGE_RUN ? x->req.route : NULL;
+
+    return t->n > 1 && r && r->plugin && route_is_long(r) ? r->plugin->index + 1 : 0;
+}
+
 static bool has_room(const struct threads *t, const struct share *s)
 {
-    return s->admitted < (t->n + 1) / 2 && t->strangers < t->n - 1;
+    return s->admitted < (t->n + 1) / 2 && t->shared < t->n - 1;
 }
 
 static void queue_add(struct threads *t, struct exchange *x)
@@ -93,7 +102,7 @@ static void admit(struct threads *t, struct share *s, struct exchange *x)
 {
     x->share = (unsigned)(s - t->shares) + 1;
     s->admitted++;
-    t->strangers++;
+    t->shared++;
     queue_add(t, x);
 }
 
@@ -119,7 +128,7 @@ static void leave_share(struct threads *t, unsigned share)
     if (!share)
         return;
     t->shares[share - 1].admitted--;
-    t->strangers--;
+    t->shared--;
     for (size_t i = 0; i < n; i++) {
         struct share *s = &t->shares[(share + i) % n];
 
@@ -352,12 +361,15 @@ size_t threads_count(const struct threads *t)
 
 bool threads_push(struct threads *t, struct exchange *x)
 {
-    unsigned share = share_of(x);
-    struct share *s = share ? &t->shares[share - 1] : NULL;
+    unsigned share = share_of_stranger(x);
+    struct share *s;
     bool room;
 
     if (t->server->tenants && !share && tenant_threads_want(x))
         return tenant_threads_push(t->server->tenants, x);
+    if (!share)
+        share = share_of_long(t, x);
+    s = share ? &t->shares[share - 1] : NULL;
     pthread_mutex_lock(&t->lock);
     room = t->waiting < t->max_waiting && !t->stop;
     if (room && s && !has_room(t, s))

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What another organization's readers wait while four clients send bodies that are made to hurt (docs/performance.md).
 
     tests/bench/hostile.py [--seconds 60]
@@ -7,10 +7,12 @@ Two hundred bodies of different sizes, shapes, nesting and repeats, plain and gz
 they are answered. Beside them the readers of tests/bench/others.py ask. Prints p50 and p99 alone and beside, and whether a worker
 ended."""
 import argparse
+import collections
+import concurrent.futures
+import contextlib
 import gzip
 import http.client
 import itertools
-import multiprocessing
 import pathlib
 import random
 import sys
@@ -42,48 +44,57 @@ def bodies():
     return made
 
 
-def send(base, key, number, until, counts):
-    made = bodies()[number::4]
-    c = http.client.HTTPConnection(base[7:], timeout=60)
-    for n in itertools.count():
+def send(base, key, made, until):
+    """Sends the requests of `made` in turns, each when the one before was answered: how often each status came, and "lost" where no answer did."""
+    c, counts = http.client.HTTPConnection(base[7:], timeout=60), collections.Counter()
+    for path, headers, body in itertools.cycle(made):
         if time.monotonic() > until:
-            break
-        path, headers, text = made[n % len(made)]
+            return counts
         try:
-            c.request("POST", path, text, {**headers, "SVC-API-KEY": key})
-            status = c.getresponse()
-            status.read()
-            counts[number] += 1
+            c.request("POST", path, body, {**headers, "SVC-API-KEY": key})
+            answer = c.getresponse()
+            answer.read()
+            counts[answer.status] += 1
         except (OSError, http.client.HTTPException):
+            counts["lost"] += 1
             c.close()
+
+
+def measure(server, others, made, senders, seconds):
+    """Prints what others wait alone, and while so many clients of another organization send the requests of `made`."""
+    key = server.organization().key()
+    others.ask(3)
+    idle = others.ask(max(10, seconds // 4))
+    before = workers(server)
+    with concurrent.futures.ProcessPoolExecutor(senders) as pool:
+        until = time.monotonic() + seconds
+        sent = [pool.submit(send, server.base, key, made[i::senders], until) for i in range(senders)]
+        busy = others.ask(seconds - 1)
+        counts = sum((s.result() for s in sent), collections.Counter())
+    tell(idle, busy)
+    statuses = ", ".join(f"{n} of {status}" for status, n in sorted(counts.items(), key=str))
+    print(f"{sum(counts.values())} hostile requests in {seconds} s ({statuses}); workers {'as before' if workers(server) == before else 'ENDED'}")
+
+
+@contextlib.contextmanager
+def unlimited():
+    """A server of all modules that asks for no patience of its clients."""
+    off = [f"rate_limit.{name}=0" for name in ("key", "write", "organization", "concurrency")]
+    server = Server("--modules", MODULES, *(a for o in off for a in ("--set", o)))
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=int, default=60)
     seconds = p.parse_args().seconds
-    off = [f"rate_limit.{name}=0" for name in ("key", "write", "organization", "concurrency")]
-    server = Server("--modules", MODULES, *(a for o in off for a in ("--set", o)))
-    try:
-        victim, attacker = server.organization().client(), server.organization().client()
+    with unlimited() as server, tempfile.TemporaryDirectory() as folder:
+        victim = server.organization().client()
         ids = [make_location(victim, f"L{i}")["id"] for i in range(20)]
-        with tempfile.TemporaryDirectory() as folder:
-            others = Others(server, victim.key, "/v1/locations", "name", ids, pathlib.Path(folder))
-            others.ask(3)
-            idle = others.ask(max(10, seconds // 4))
-            before = workers(server)
-            counts = multiprocessing.Array("q", 4)
-            until = time.monotonic() + seconds
-            senders = [multiprocessing.Process(target=send, args=(server.base, attacker.key, i, until, counts)) for i in range(4)]
-            for s in senders:
-                s.start()
-            busy = others.ask(seconds - 1)
-            for s in senders:
-                s.join()
-            tell(idle, busy)
-            print(f"{sum(counts)} hostile requests in {seconds} s; workers {'as before' if workers(server) == before else 'ENDED'}")
-    finally:
-        server.stop()
+        measure(server, Others(server, victim.key, "/v1/locations", "name", ids, pathlib.Path(folder)), bodies(), 4, seconds)
 
 
 if __name__ == "__main__":

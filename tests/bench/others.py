@@ -61,7 +61,7 @@ class Others:
             script(folder / f"{kind}.lua", path, field, ids, key, kind, PACED)
 
     def _ask(self, kind, seconds, stop):
-        p = subprocess.Popen(["wrk", "-t1", "-c8", f"-d{seconds}s", "-s", self.folder / f"{kind}.lua", self.server.base], stdout=subprocess.PIPE, text=True)
+        p = subprocess.Popen(["wrk", "-t1", "-c8", f"-d{seconds}s", "--timeout", "60s", "-s", self.folder / f"{kind}.lua", self.server.base], stdout=subprocess.PIPE, text=True)
         while p.poll() is None and not stop():
             time.sleep(0.05)
         if p.poll() is None:

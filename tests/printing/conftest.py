@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "api"))
+sys.path[:0] = [str(HERE.parent / "api"), str(HERE.parent / "draw")]
 
 
 def pytest_addoption(parser):

@@ -1,13 +1,15 @@
 """Drawings that come to nothing because of another: a station that is away, a scanner that does not answer, a host of pictures that fails (spec 05 section 12)."""
+import concurrent.futures
 import socket
+import threading
 import time
 
 import pytest
 
-from drawings import GENERATE, TEMPLATES, image, text
+from drawings import GENERATE, PNG, TEMPLATES, image, text
 from outside import Authority, Web
 from test_print_jobs import Shop, printer
-from wharf import Server
+from wharf import Server, until
 
 HOST = "failing.example.test"
 
@@ -18,12 +20,13 @@ def world(tmp_path_factory):
         pass
 
     w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
-    w.web = Web({"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14)}, authority.server_context("web", HOST))
+    w.gate = threading.Event()
+    w.web = Web({"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14), "/gate": lambda h: h.answer(200 if w.gate.wait(60) else 500, PNG, **{"Content-Type": "image/png"})},
+                authority.server_context("web", HOST))
+    w.reaches = [a for s in ("environment=test", f"net.ca_file={authority.file}", f"net.allow=127.0.0.1:{w.web.port}", f"net.resolve={HOST}=127.0.0.1:{w.web.port}") for a in ("--set", s)]
     w.nobody = socket.socket()  # holds a port at which nobody listens
     w.nobody.bind(("127.0.0.1", 0))
-    w.server = Server("--modules", "org,locations,documents,stations,templates", "--set", "environment=test", "--set", f"net.ca_file={authority.file}",
-                      "--set", f"net.allow=127.0.0.1:{w.web.port}", "--set", f"net.resolve={HOST}=127.0.0.1:{w.web.port}",
-                      "--set", f"documents.clamd=127.0.0.1:{w.nobody.getsockname()[1]}")
+    w.server = Server("--modules", "org,locations,documents,stations,templates", *w.reaches, "--set", f"documents.clamd=127.0.0.1:{w.nobody.getsockname()[1]}")
     w.shop = Shop(w.server.organization(), "Paper shop", printer(page_size={"label_4x6": True, "letter": True}))
     yield w
     w.server.stop()
@@ -56,3 +59,23 @@ def test_a_station_that_is_away(world, draw):
 def test_a_scanner_that_does_not_answer(world, draw):
     draw(503, "document.scanner_unavailable", [text()], output="document")
     assert world.shop.client.get("/v1/documents").data == []
+
+
+def test_drawings_leave_threads_to_others(world):
+    """With more drawings than there are threads, all of which wait for a picture, who writes is answered; then all are drawn (docs/guide/operation.md 'Workers that hang or grow')."""
+    server = Server("--modules", "org,locations,templates", "--set", "workers=1", "--set", "database.pool=4", *world.reaches)
+    try:
+        org = server.organization()
+        body = {"size": "4x6", "raw": [image(f"https://{HOST}:{world.web.port}/gate")]}
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            drawn = [pool.submit(client.post, GENERATE, body, expect=200) for client in [org.client() for _ in range(8)]]
+            asked = lambda: len([s for s in world.web.seen if s[1] == "/gate"])  # noqa: E731
+            until(lambda: asked() >= 2)
+            for i in range(3):  # roles are written on threads
+                org.client().post("/v1/roles", {"name": f"Role {i}", "permissions": {}}, expect=201)
+            waiting = [asked() == 2, *(not d.done() for d in drawn)]  # half of the threads draw
+            world.gate.set()
+            assert [d.result().data["elements_rendered"] for d in drawn] == [1] * 8 and all(waiting)
+    finally:
+        world.gate.set()
+        server.stop()
