@@ -192,6 +192,20 @@ wharf_status run_again_route(wharf_req *req, void *arg)
 
 /* ---- many again ---- */
 
+/* Judges the workflow that is named: one that the caller does not see is none. */
+static wharf_status judge_workflow(wharf_req *req, const wharf_json *body)
+{
+    wharf_str id = json_text(body, "workflow_id");
+    const wharf_rec *workflow;
+    wharf_status s = id.n ? W->res->fetch(req, "workflow", id, 0, &workflow) : WHARF_OK;
+
+    if (s != WHARF_NOT_FOUND)
+        return s;
+    W->err->clear(req);
+    return W->err->fail(
+        req, ERR_VALIDATION_FAILED, "workflow_id", "There is no workflow %.*s", (int)id.n, id.p);
+}
+
 /* Finds the next runs that are meant, the oldest first, whether or not the caller sees them. */
 static wharf_status find_meant(
     wharf_req *req, const wharf_json *body, wharf_str *ids, size_t *ret_n, int64_t most)
@@ -302,6 +316,8 @@ wharf_status runs_again_route(wharf_req *req, void *arg)
     bool more;
     wharf_status s = W->req->body(req, &body);
 
+    if (s == WHARF_OK)
+        s = judge_workflow(req, body);
     if (s == WHARF_OK && W->json->get(body, "limit"))
         W->json->integer(W->json->get(body, "limit"), &most);
     if (s == WHARF_OK) /* two requests for the same runs do them again once */

@@ -10,7 +10,7 @@ const upload = new Upload(createReadStream(file), {
   uploadSize: statSync(file).size,
   chunkSize: 1 << 20,
   metadata: JSON.parse(metadata),
-  retryDelays: Array(200).fill(100),
+  retryDelays: Array(1500).fill(200),
   headers: uploadUrl ? {} : { "SVC-API-KEY": key },
   onUploadUrlAvailable: () => console.log(`url ${upload.url}`),
   onChunkComplete: (_, taken) => console.log(`at ${taken}`),

@@ -100,7 +100,7 @@ def test_which_are_meant_and_which_are_refused(org, mine):
     said = mine.post(MANY, {}, expect=202).data
     assert said == {"retried": [], "refused": [{"run_id": failed["id"], "code": "workflow.disabled"}, {"run_id": tried, "code": "workflow.not_published"}], "next": None}
     for body in ({"status": ["rejected"], "created_at": {"lt": rejected["created_at"]}}, {"status": ["canceled", "skipped"]}, {"status": ["rejected"], "trigger_type": "http"},
-                 {"status": ["rejected"], "after": rejected["id"]}, {"status": ["rejected"], "workflow_id": "wkf_0000000000000000000000"}):
+                 {"status": ["rejected"], "after": rejected["id"]}):
         assert mine.post(MANY, body, expect=202).data == {"retried": [], "refused": [], "next": None}, body
     other = make_location(mine, "Other")["id"]
     theirs = next(r["id"] for r in over(mine, no, 2) if r["location_id"] == other)
@@ -111,5 +111,6 @@ def test_which_are_meant_and_which_are_refused(org, mine):
     meant = {"status": ["rejected"], "created_at": {"gte": rejected["created_at"], "lt": mine.get(f"{ALL}/{theirs}").data["created_at"]}}
     assert [r["run_id"] for r in mine.post(MANY, meant, expect=202).data["retried"]] == [rejected["id"]]
     org.client("workflow:read").refused("POST", MANY, 403, "scope_access", ["workflow:write"], body={})
-    for body, path in (({"status": ["succeeded"]}, "status.0"), ({"status": []}, "status"), ({"limit": 101}, "limit"), ({"created_at": {"gte": "yesterday"}}, "created_at.gte")):
+    for body, path in (({"status": ["succeeded"]}, "status.0"), ({"status": []}, "status"), ({"limit": 101}, "limit"), ({"created_at": {"gte": "yesterday"}}, "created_at.gte"),
+                       ({"workflow_id": "wkf_0000000000000000000000"}, "workflow_id")):
         mine.refused("POST", MANY, 400, "validation.failed", [path], body=body)
