@@ -219,9 +219,23 @@ static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
     return got;
 }
 
+/* Tells whether a message has begun that has not come whole. */
+static bool tap_is_within(const struct head_tap *t)
+{
+    return t->head.phase == HEAD_LINES ? head_tap_waits(t) : t->head.phase != HEAD_OVER;
+}
+
+/* Makes one more edge of epoll for a socket that has ended, for the call that is told of the end:
+ * the end may have come together with the bytes that were read, and then there is none. */
+static void tap_wake(int fd)
+{
+    shutdown(fd, SHUT_RD);
+}
+
 /* Fills the buffer, or reads the socket until it is empty: libmicrohttpd takes a call that does
  * not fill its buffer as the sign that the socket is empty, and waits for the next edge of
- * epoll. */
+ * epoll. Within a message the socket is asked whether it has ended, or the connection, and what
+ * the request holds, would stay until its time is over. */
 static ssize_t tap_fill(struct head_tap *t, int fd, char *p, size_t n)
 {
     struct tap_turn turn = {.p = p, .n = n};
@@ -231,12 +245,14 @@ static ssize_t tap_fill(struct head_tap *t, int fd, char *p, size_t n)
         turn.out += take_ready(t, p + turn.out, n - turn.out);
         if (turn.out == n)
             return (ssize_t)n;
-        if (turn.dry)
+        if (turn.dry && !tap_is_within(t))
             return turn.out ? (ssize_t)turn.out : tap_nothing_yet(t);
         if (t->head.phase == HEAD_OVER)
             got = tap_drop(t, fd, p + turn.out, n - turn.out);
         else
             got = tap_step(t, fd, &turn);
+        if (got == 0 && turn.out)
+            tap_wake(fd);
         if (got <= 0)
             return turn.out ? (ssize_t)turn.out : got;
     }

@@ -1,4 +1,5 @@
 """Clients that are too slow, and servers that end or reload under load: spec 01 section 2.4 'Timeouts' and section 17 'Shutdown'."""
+import contextlib
 import json
 import signal
 import socket
@@ -11,7 +12,7 @@ import pytest
 import requests
 
 import certificates
-from wharf import KEYS, PROGRAM, WAIT, Server, address
+from wharf import KEYS, PROGRAM, WAIT, Server, address, until
 
 
 @pytest.fixture(params=["plain", "tls"])
@@ -120,3 +121,39 @@ def test_sigterm_finishes_what_runs_and_exits_with_0(quick):
     assert quick.process.wait(WAIT) == 0
     writers.finish()
     assert not [o for o in writers.odd if isinstance(o[1], int)], writers.odd[:5]
+
+
+# ---- clients that go away ----
+
+def left_open(server):
+    """How many connections their clients have ended, and the server has not (CLOSE_WAIT)."""
+    port = urlparse(server.base).port
+    lines = [line.split() for line in open("/proc/net/tcp").read().splitlines()[1:]]
+    return sum(state == "08" and int(local.split(":")[1], 16) == port for _, local, _, state, *_ in lines)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_who_goes_away_within_a_request_is_let_go(tls, tmp_path, monkeypatch):
+    """Bytes and the end of a connection may come in one moment: the end is seen, however long a request may pause."""
+    more = ["--set", "tls.certificate="]
+    if tls:
+        certificate, key = certificates.make(tmp_path, "server")
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        more = certificates.settings(certificate, key)
+    server = Server("--modules", "org", "--set", "http.header_timeout=3600000", "--set", "http.body_timeout=3600000", *more)
+    try:
+        request = f"POST /v1/roles HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {server.organization().key()}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n".encode() + b" " * 99999
+
+        def go_away(k):
+            for i in range(100):
+                with contextlib.suppress(ConnectionError), connect(server) as s:
+                    s.sendall(request[:1 + (i * 1009 + k * 499) % len(request)])
+        threads = [threading.Thread(target=go_away, args=(k,)) for k in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        until(lambda: left_open(server) == 0)
+        assert requests.get(server.base + "/livez", timeout=WAIT).status_code == 200
+    finally:
+        server.stop()
