@@ -251,7 +251,7 @@ static ssize_t tap_fill(struct head_tap *t, int fd, char *p, size_t n)
             got = tap_drop(t, fd, p + turn.out, n - turn.out);
         else
             got = tap_step(t, fd, &turn);
-        if (got == 0 && turn.out)
+        if (got == 0 && turn.out && tap_is_within(t))
             tap_wake(fd);
         if (got <= 0)
             return turn.out ? (ssize_t)turn.out : got;
