@@ -29,8 +29,8 @@ struct lane {
     int fd;
     uint32_t events;
     int64_t retry_at_us;
-    unsigned refused; /* tries to connect since it was up */
-    unsigned refused_noted; /* by meter.h */
+    unsigned tries; /* to connect, since it was up */
+    unsigned refused; /* noted by meter.h */
     struct queue waiting; /* not sent */
     struct queue flying; /* sent, in order; the group ends at a Sync */
     int64_t moved_us; /* when something was sent on an idle connection, or came back */
@@ -106,7 +106,7 @@ void lane_free(struct lane *l)
     if (!l)
         return;
     PQfinish(l->pg);
-    db_meter_connected(&l->refused_noted, true);
+    db_meter_connected(&l->refused, true);
     statement_forget_all(&l->known);
     PQclear(l->each.row);
     PQclear(l->each.none);
@@ -208,7 +208,7 @@ static void lost(struct lane *l, int64_t now_us)
     db_error_from(NULL, l->pg, &e);
     e.status = DB_LOST;
     if (l->state == LANE_CONNECTING || l->state == LANE_DOWN)
-        db_meter_connected(&l->refused_noted, false);
+        db_meter_connected(&l->refused, false);
     if (l->state == LANE_IDLE)
         log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
     watch(l, -1, 0);
@@ -217,9 +217,8 @@ static void lost(struct lane *l, int64_t now_us)
     statement_forget_all(&l->known);
     l->state = LANE_DOWN;
     /* a database that has no connection left is not asked for one without end */
-    l->retry_at_us = now_us +
-                     (RETRY_US << (l->refused < RETRY_DOUBLES ? l->refused : RETRY_DOUBLES));
-    l->refused++;
+    l->retry_at_us = now_us + (RETRY_US << (l->tries < RETRY_DOUBLES ? l->tries : RETRY_DOUBLES));
+    l->tries++;
     l->groups = 0;
     l->group_failed = false;
     put_back(&l->flying, &l->done);
@@ -310,7 +309,7 @@ static void go_on_connecting(struct lane *l, int64_t now_us)
         watch(l, PQsocket(l->pg), EPOLLOUT);
         break;
     case PGRES_POLLING_OK:
-        db_meter_connected(&l->refused_noted, true);
+        db_meter_connected(&l->refused, true);
         begin_setup(l, now_us);
         break;
     case PGRES_POLLING_FAILED:
@@ -336,7 +335,7 @@ static void go_on_setup(struct lane *l, int64_t now_us)
                 return;
             }
             l->state = LANE_IDLE;
-            l->refused = 0;
+            l->tries = 0;
             return;
         }
         PQclear(r);

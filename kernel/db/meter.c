@@ -19,8 +19,8 @@ void db_meter_busy(bool *counted, bool busy)
     atomic_fetch_add_explicit(meter.in_use, busy ? 1 : -1, memory_order_relaxed);
 }
 
-/* How many connections were refused at their last try, of those that noted it in this round. A
- * new round begins when all are forgotten, so 0 is no round. */
+/* Counts the connections whose last try was refused in this round. A new round begins when all are
+ * forgotten; a connection notes the round of its refusal, and 0 is no round. */
 static pthread_mutex_t refused_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned refused_round = 1, n_refused;
 
