@@ -233,8 +233,7 @@ static wharf_status phone_form(
     if (country ? contacts_org->phone_in(req, *country, sent, ret)
                 : contacts_org->phone(req, sent, ret))
         return WHARF_OK;
-    return W->err->add(req, ERR_VALIDATION_FAILED, path,
-        "%s must be a number such as +14155552671; no country gives this one", path);
+    return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s " WHARF_PHONE_WRONG, path);
 }
 
 static wharf_status check_phones(

@@ -126,8 +126,7 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
     if (!W->res->sent(rec, LOCATION_PHONE) || !field_get_text(rec, LOCATION_PHONE, &s))
         return WHARF_OK;
     if (!org->phone(req, s, &phone))
-        return W->err->add(req, ERR_VALIDATION_FAILED, "phone",
-            "phone must be a number such as +14155552671; no country gives this one");
+        return W->err->add(req, ERR_VALIDATION_FAILED, "phone", "phone " WHARF_PHONE_WRONG);
     W->res->set(rec, LOCATION_PHONE, val_text(phone));
     return WHARF_OK;
 }

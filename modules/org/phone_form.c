@@ -36,7 +36,7 @@ static const struct {
     {0xff0d, 0xff0d, '-'},
 };
 
-/* First ones of ten digits in a row. */
+/* The zeros of other scripts; nine more digits follow each. */
 static const uint32_t zeros[] = {0x0660, 0x06f0, 0x0966, 0x09e6, 0x0e50, 0xff10};
 
 /* Reads one character of UTF-8 at p, of which n > 0 bytes are left. Returns its length; texts of
@@ -94,7 +94,7 @@ static bool phone_ascii(wharf_str text, char out[TEXT_ROOM])
     return true;
 }
 
-/* How an extension begins, behind blanks and commas. */
+/* Words before an extension; blanks and commas may stand before them. */
 static const char *const extension_words[] = {
     ";ext=", "extension", "extn", "ext", "x", "#", "int", "anexo", "poste"};
 
@@ -125,7 +125,7 @@ static bool phone_extension(const char *p, char out[EXTENSION_MAX + 1])
 
 /* Tells whether there is no such number: more than 15 digits, or an area of North America that
  * does not begin with 2 to 9. */
-static bool phone_is_nowhere(const char *e164)
+static bool phone_is_impossible(const char *e164)
 {
     return strlen(e164) > 1 + PHONE_MAX || (e164[1] == '1' && e164[2] < '2');
 }
@@ -133,13 +133,13 @@ static bool phone_is_nowhere(const char *e164)
 /* Reads a number that says its country. One that is written as it is stored stays as it is: what
  * tables and other programs kept must come back unchanged. Returns false when its country gives no
  * such numbers. */
-static bool phone_of_world(const char *text, const char *country, char out[PHONE_E164])
+static bool phone_international(const char *text, const char *country, char out[PHONE_E164])
 {
     struct phone_number number;
     size_t n = strspn(text + 1, "0123456789");
 
     if (!phone_number_read(text, strlen(text), country, &number) || !number.possible ||
-        phone_is_nowhere(number.e164))
+        phone_is_impossible(number.e164))
         return false;
     memcpy(out, number.e164, PHONE_E164);
     if (!text[1 + n] && n <= PHONE_MAX)
@@ -147,15 +147,15 @@ static bool phone_of_world(const char *text, const char *country, char out[PHONE
     return true;
 }
 
-/* Reads a number as it is called at home. In North America each number of ten digits counts: what
- * is given out changes too often there. */
-static bool phone_at_home(const char *text, const char *country, char out[PHONE_E164])
+/* Reads a number as it is dialled in its country. In North America each number of ten digits
+ * counts: what is given out changes too often there. */
+static bool phone_national(const char *text, const char *country, char out[PHONE_E164])
 {
     struct phone_number number;
 
     if (!phone_number_read(text, strlen(text), country, &number))
         return false;
-    if (!number.possible || phone_is_nowhere(number.e164) ||
+    if (!number.possible || phone_is_impossible(number.e164) ||
         (!number.valid && number.e164[1] != '1'))
         return false;
     memcpy(out, number.e164, PHONE_E164);
@@ -174,14 +174,15 @@ static size_t phone_digits(char *text)
     return n;
 }
 
-/* Reads a number of which nobody knew the country. "00" says one, as '+' does. Changes text. */
-static bool phone_of_somewhere(char *text, const char *country, char out[PHONE_E164])
+/* Reads a number that its country does not give out: behind "00" an international one, else its
+ * digits alone. Changes text. */
+static bool phone_other(char *text, const char *country, char out[PHONE_E164])
 {
     size_t n = phone_digits(text);
 
     if (text[0] == '0' && text[1] == '0') {
         text[1] = '+';
-        return phone_of_world(text + 1, country, out);
+        return phone_international(text + 1, country, out);
     }
     if (n < PHONE_MIN || n > PHONE_MAX)
         return false;
@@ -208,9 +209,8 @@ bool phone_kept(wharf_str country, wharf_str text, char out[PHONE_ROOM])
     if (country.n == 2)
         memcpy(home, country.p, 2);
 
-    if (ascii[0] == '+'
-            ? !phone_of_world(ascii, home, number)
-            : !phone_at_home(ascii, home, number) && !phone_of_somewhere(ascii, home, number))
+    if (ascii[0] == '+' ? !phone_international(ascii, home, number)
+                        : !phone_national(ascii, home, number) && !phone_other(ascii, home, number))
         return false;
     snprintf(out, PHONE_ROOM, "%s%s%s", number, extension[0] ? ";ext=" : "", extension);
     return true;

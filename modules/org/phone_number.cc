@@ -11,20 +11,6 @@
 using i18n::phonenumbers::PhoneNumber;
 using i18n::phonenumbers::PhoneNumberUtil;
 
-namespace
-{
-
-/* Copies s with a NUL at its end. Returns false when there is no room. */
-bool phone_copy(const std::string &s, char *out, std::size_t room)
-{
-    if (s.size() >= room)
-        return false;
-    std::memcpy(out, s.c_str(), s.size() + 1);
-    return true;
-}
-
-} // namespace
-
 bool phone_number_read(
     const char *text, std::size_t n, const char *country, struct phone_number *ret)
 try {
@@ -37,8 +23,10 @@ try {
     util->Format(number, PhoneNumberUtil::E164, &e164);
     ret->possible = util->IsPossibleNumberWithReason(number) == PhoneNumberUtil::IS_POSSIBLE;
     ret->valid = util->IsValidNumber(number);
-    return phone_copy(e164, ret->e164, sizeof(ret->e164)) &&
-           phone_copy(number.extension(), ret->extension, sizeof(ret->extension));
+    if (e164.size() >= sizeof(ret->e164))
+        return false;
+    std::memcpy(ret->e164, e164.c_str(), e164.size() + 1);
+    return true;
 } catch (...) {
     return false;
 }

@@ -13,11 +13,10 @@
 extern "C" {
 #endif
 
-enum { PHONE_E164 = 20, PHONE_EXTENSION = 24 };
+enum { PHONE_E164 = 20 };
 
 struct phone_number {
     char e164[PHONE_E164]; /* "+493012345" */
-    char extension[PHONE_EXTENSION]; /* digits; "": none */
     bool possible; /* it has as many digits as its country gives */
     bool valid; /* it lies in a range that its country gives out */
 };

@@ -74,8 +74,7 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
     if (org_directory.phone(req, s, &s))
         org_host->res->set(rec, USER_PHONE, val_text(s));
     else
-        org_host->err->add(req, ERR_VALIDATION_FAILED, "phone",
-            "phone must be a number such as +14155552671; no country gives this one");
+        org_host->err->add(req, ERR_VALIDATION_FAILED, "phone", "phone " WHARF_PHONE_WRONG);
     return org_host->err->current(req);
 }
 

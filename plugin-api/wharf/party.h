@@ -58,8 +58,7 @@ static inline void wharf_party_put(wharf_req *req, const wharf_org_directory_api
         if (is(z(keys[i]), "email") && s.n && !org->email(s))
             wharf_party_bad(req, name, keys[i], "must be an address such as ann@example.com");
         if (is(z(keys[i]), "phone") && s.n && !org->phone(req, s, &s))
-            wharf_party_bad(req, name, keys[i],
-                "must be a number such as +14155552671; no country gives this one");
+            wharf_party_bad(req, name, keys[i], WHARF_PHONE_WRONG);
         W->json->put(out, keys[i], val_text_or_null(s));
     }
 }

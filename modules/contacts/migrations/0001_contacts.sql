@@ -43,7 +43,9 @@ CREATE INDEX contact_email_down ON contacts.contact (organization_id, lower(emai
 CREATE STATISTICS contacts.contact_names ON lower(name) FROM contacts.contact;
 CREATE STATISTICS contacts.contact_phones ON lower(phone) FROM contacts.contact;
 CREATE STATISTICS contacts.contact_external_ids ON lower(external_id) FROM contacts.contact;
-CREATE INDEX contact_phone_tail ON contacts.contact (right(ltrim(split_part(phone, ';', 1), '+'), 9), organization_id) WHERE deleted_at IS NULL AND phone IS NOT NULL;
+CREATE INDEX contact_phone_tail ON contacts.contact
+    (right(ltrim(split_part(phone, ';', 1), '+'), 9), organization_id)
+    WHERE deleted_at IS NULL AND phone IS NOT NULL;
 CREATE INDEX contact_other_phone_tails ON contacts.contact USING gin (contacts.phone_tails(alternate_phones)) WHERE deleted_at IS NULL AND alternate_phones <> '{}';
 -- A contact costs what its index entries cost. Equal names are found by the index that sorts names;
 -- what arrays and metadata contain, by one index for all of them: PostgreSQL looks a condition on

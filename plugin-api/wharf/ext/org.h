@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* Says why phone() refuses a text; stands behind the name of its field. */
+#define WHARF_PHONE_WRONG "must be a phone number that a country can have, such as +14155552671"
+
 enum wharf_user_flag {
     WHARF_USER_KNOWN = 1, /* there is such a user, not deleted */
     WHARF_USER_ACTIVE = 2, /* status is not disabled */
