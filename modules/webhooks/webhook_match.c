@@ -231,6 +231,7 @@ static const char *value_problem(const wharf_json_api *json, wharf_str op, const
 
 const char *match_condition_problem(const wharf_json_api *json, const wharf_json *condition)
 {
+    static const char previous[] = "previous_attributes";
     wharf_str path, op;
 
     if (json->type(condition) != WHARF_J_OBJECT)
@@ -246,5 +247,8 @@ const char *match_condition_problem(const wharf_json_api *json, const wharf_json
         return "path is a dotted path into the event's body, such as data.status";
     if (!json->get(condition, "op") || !json->text(json->get(condition, "op"), &op))
         return "op is one of eq, !eq, in, !in, gt, gte, lt, lte, exists, !exists, changed";
+    if (is(op, "changed") && path.n >= sizeof(previous) - 1 &&
+        !memcmp(path.p, previous, sizeof(previous) - 1))
+        return "the path of changed is that of the field, such as status";
     return value_problem(json, op, json->get(condition, "value"));
 }

@@ -47,6 +47,9 @@ def test_what_a_delivery_carries(world, client):
     assert got["wharf-webhook"] == h.id and got["wharf-event-type"] == "location.created" and got["wharf-sequence"] == str(e["sequence"])
     assert got["wharf-attempt"] == "1" and got["wharf-lane"] == "direct" and got["wharf-superseded"] is None
     assert got["traceparent"].startswith("00-0af7651916cd43dd8448eb211c80319c-")
+    told = {p["name"]: p.get("required", False) for p in world.server.openapi["webhooks"]["location.created"]["post"]["parameters"]}
+    ours = {name.lower() for name in got.headers if name.lower().startswith(("webhook-", "wharf-", "traceparent"))}
+    assert ours <= told.keys() and {name for name in told if told[name]} <= ours
     assert list(e) == ["id", "object", "type", "timestamp", "api_version", "sequence", "organization_id", "location_id", "resource_type", "resource_id",
                        "batch_id", "actor", "data", "previous_attributes"]
     assert e["data"]["name"] == "Ünï" and "Ünï".encode() in got.body and b": " not in got.body.replace(b'": "', b"") and e["resource_id"] == id

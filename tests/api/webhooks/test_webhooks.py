@@ -88,6 +88,7 @@ def test_events(client):
     ([{"path": "a", "op": "gt", "value": None}], False), ([{"path": "a", "op": "in", "value": []}], False),
     ([{"path": "a", "op": "in", "value": [[]]}], False), ([{"path": "a", "op": "eq", "value": {}}], False),
     ([{"path": "a", "op": "eq"}], False), ([{"path": "a", "op": "exists", "more": 1}], False),
+    ([{"path": "previous_attributes.name", "op": "changed"}], False), ([{"path": "previous_attributes.name", "op": "exists"}], True), ([{"path": "name", "op": "changed"}], True),
     ([{"path": "a", "op": "exists"}] * 10, True), ([{"path": "a", "op": "exists"}] * 11, False),
 ])
 def test_filters(client, filter, good):
