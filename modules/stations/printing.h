@@ -19,10 +19,7 @@
 #include "wharf/service/render.h"
 
 #define SECOND_US 1000000LL
-/* Jobs that may wait at a station; a number of SQL as well. */
-#define QUEUE_MAX 10000
-#define SQL_NUMBER_OF(n) #n
-#define SQL_NUMBER(n) SQL_NUMBER_OF(n)
+#define QUEUE_MAX 10000 /* jobs that may wait at a station */
 
 enum {
     DOCUMENT_MAX = 25 << 20,

@@ -5,7 +5,7 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { STATIONS_MAX = 5000 }; /* of an organization */
+#define STATIONS_MAX 5000 /* of an organization */
 
 /* Counts the elements of an array field as it is, or will be. */
 static size_t count_of(const wharf_rec *rec, wharf_field f)
@@ -126,7 +126,7 @@ static wharf_status check_room(wharf_req *req)
 {
     static const char sql[] =
         "SELECT count(*) FROM (SELECT 1 FROM stations.print_station WHERE organization_id = "
-        "$1::text AND deleted_at IS NULL LIMIT 5000) s";
+        "$1::text AND deleted_at IS NULL LIMIT " SQL_NUMBER(STATIONS_MAX) ") s";
     wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);

@@ -10,6 +10,11 @@
 
 #define WHARF_INLINE static inline __attribute__((unused))
 
+/* Writes a number that is a macro into the text of a statement: "LIMIT " SQL_NUMBER(ROWS_MAX). So
+ * the statement and the C code that judges its result have one number. */
+#define SQL_NUMBER_(n) #n
+#define SQL_NUMBER(n)  SQL_NUMBER_(n)
+
 WHARF_INLINE wharf_str z(const char *text)
 {
     return wharf_z(text);
