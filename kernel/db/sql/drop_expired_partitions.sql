@@ -14,10 +14,11 @@ DECLARE
     alive boolean;
     dropped integer := 0;
 BEGIN
+    -- Waits for another drop, which holds the lock below too: 0 would say that nothing is left.
+    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.partitions', 0));
     IF NOT pg_try_advisory_xact_lock(hashtextextended('wharf.verify', 0)) THEN
         RETURN 0;
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.partitions', 0));
     SELECT max(wharf.log_days(settings, 'retain_days', 365)),
         max(wharf.log_days(settings, 'request_retain_days', 14))
         INTO longest, longest_request FROM wharf.organization;

@@ -453,6 +453,13 @@ def test_partitions_come_and_go_beside_readers(server, call, made):
     assert there == made
 
 
+def test_a_drop_of_partitions_waits_for_another(server):
+    """Nothing dropped would say that nothing is left."""
+    locks = [f"pg_advisory_xact_lock(hashtextextended('wharf.{name}', 0))" for name in ("partitions", "verify")]
+    with server.held(f"SELECT {', '.join(locks)}"), pytest.raises(psycopg2.errors.LockNotAvailable):
+        server.sql("SELECT wharf.drop_expired_partitions(1)")
+
+
 def test_partitions_are_dropped_when_all_is_over(server):
     """The chain begins behind them."""
     org = server.organization()
