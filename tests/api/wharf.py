@@ -35,6 +35,7 @@ import requests
 
 import everything
 from noted import note_answer
+from schema_check import Schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
@@ -191,7 +192,6 @@ class Server:
             raise
         self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
-        self.resolver = jsonschema.RefResolver("", self.openapi)
         Server.running.append(self)
 
     def read_when_ready(self, ready):
@@ -340,7 +340,7 @@ class Server:
         if "$ref" in answer:
             answer = self.openapi["components"]["responses"][answer["$ref"].rsplit("/", 1)[1]]
         schema = answer["content"]["application/json"]["schema"]
-        return jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=jsonschema.FormatChecker())
+        return Schema(schema, self.openapi["components"]["schemas"])
 
     # With the body's bytes as receivers get them, of those that were processed.
     BODIES = (
@@ -363,9 +363,9 @@ class Server:
                 r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=WAIT)
                 assert r.status_code == 200, f"an event of the undeclared type {type}"
                 jsonschema.Draft202012Validator.check_schema(r.json())
-                validators[type] = jsonschema.Draft202012Validator(r.json())
-            errors = sorted(validators[type].iter_errors(data), key=str)
-            assert not errors, f"event {type}: {errors[0].message} at {list(errors[0].absolute_path)} of {json.dumps(data)[:2000]}"
+                validators[type] = Schema(r.json())
+            faults = validators[type].faults(data)
+            assert not faults, f"event {type}: {faults[0]} of {json.dumps(data)[:2000]}"
 
     def can_be_asked(self):
         try:
@@ -553,8 +553,8 @@ class Client:
                     seen.write(f"{operation['operationId']} {body['code']}\n")
             else:
                 assert body["code"] in (None, *self.server.openapi["x-errors"], *operation["x-errors"]), f"OpenAPI has no {body['code']} for {method} {template}"
-            errors = sorted(validator.iter_errors(body), key=str)
-            assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
+            faults = validator.faults(body)
+            assert not faults, f"{method} {path}: {faults[0]}"
         return Answer(r, body)
 
     def raw(self, text, timeout=WAIT):

@@ -12,7 +12,6 @@ import pathlib
 import sys
 import urllib.parse
 
-import jsonschema
 import requests
 from aiosmtpd.controller import Controller
 
@@ -21,6 +20,7 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parents[1] / "api"))
 import receivers  # noqa: E402
 import wharf  # noqa: E402
+from schema_check import Schema  # noqa: E402
 from stories.readable import Readable  # noqa: E402
 
 ADDRESS = "https://wharf.example.com"  # of the server, for readers
@@ -109,8 +109,7 @@ class Document:
         return self.whole(self.operations[operation][2]["responses"].get(str(status), {})).get("content", {})
 
     def faults(self, schema, value):
-        validator = jsonschema.Draft202012Validator(schema, resolver=self.server.resolver, format_checker=jsonschema.FormatChecker())
-        return [f"{e.message[:300]} at {list(e.absolute_path)}" for e in sorted(validator.iter_errors(value), key=str)]
+        return Schema(schema, self.server.openapi["components"]["schemas"]).faults(value)
 
     def faults_of_request(self, operation, example):
         """What the description does not allow in the request of an example."""
