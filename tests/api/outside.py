@@ -142,6 +142,19 @@ class Web(http.server.ThreadingHTTPServer):
         pass
 
 
+class Host(Web):
+    """HTTPS under a name that a server with `settings` reaches, and believes."""
+
+    def __init__(self, folder, name, pages):
+        authority = Authority(folder)
+        super().__init__(pages, authority.server_context("web", name))
+        self.name = name
+        self.settings = [a for s in ("environment=test", f"net.ca_file={authority.file}", f"net.allow=127.0.0.1:{self.port}", f"net.resolve={name}=127.0.0.1:{self.port}") for a in ("--set", s)]
+
+    def url(self, path):
+        return f"https://{self.name}:{self.port}{path}"
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -4,11 +4,9 @@ import time
 import pytest
 
 from orders import ORDERS, entry, make_item, refused
-from outside import Authority, Web
+from outside import Host
 from test_ship_and_return import PAPER, SHIPS, WHERE, packed, ship
 from wharf import Server
-
-HOST = "labels.example.test"
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +14,9 @@ def world(tmp_path_factory):
     class World:
         pass
 
-    w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
-    w.web = Web({"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14)}, authority.server_context("web", HOST))
-    w.server = Server("--modules", "org,locations,reasons,contacts,carriers,shipments,parcels,items,assets,stations,events,fulfillments", "--set", "environment=test",
-                      "--set", f"net.ca_file={authority.file}", "--set", f"net.allow=127.0.0.1:{w.web.port}", "--set", f"net.resolve={HOST}=127.0.0.1:{w.web.port}")
+    w = World()
+    w.web = Host(tmp_path_factory.mktemp("ca"), "labels.example.test", {"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14)})
+    w.server = Server("--modules", "org,locations,reasons,contacts,carriers,shipments,parcels,items,assets,stations,events,fulfillments", *w.web.settings)
     w.client = w.server.organization().client()
     yield w
     w.server.stop()
@@ -34,7 +31,7 @@ def test_a_host_that_does_not_give_the_label(world, path, status, code):
     c.post("/v1/cloud-printing/stations", {"name": path[1:], "display_name": "Desk", "device_token": path, "location_id": here["id"],
                                            "printers": [{"name": "Zebra", "model": "ZD", "configuration": {"dpi": "300", "type": "laser"}, "page_size": {"letter": True, "a4": True}}]}, expect=201)
     row = packed(c, here, make_item(c, path, sku=None, levels=[entry(here, available_qty=10)]), 1)
-    c.post(f"{SHIPS}/{ship(c, row)['id']}", {"label_url": f"https://{HOST}:{world.web.port}{path}"}, expect=200)
+    c.post(f"{SHIPS}/{ship(c, row)['id']}", {"label_url": world.web.url(path)}, expect=200)
     refused(c, row, status, code, None, "/print", label=PAPER, documents=["label"])
     assert c.get(f"/v1/cloud-printing/jobs?location_id={here['id']}").data == []
     assert c.get(f"{ORDERS}/{row['id']}").data["status"] == "packed"

@@ -8,11 +8,9 @@ import pytest
 import requests
 
 from documents import b64, pdf, png
-from outside import Authority, Silent, Web, redirect
+from outside import Host, Silent, redirect
 from test_print_jobs import JOBS, Shop, box
 from wharf import WAIT, Client, Server, note_job
-
-HOST = "docs.example.test"
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +18,10 @@ def world(tmp_path_factory):
     class World:
         pass
 
-    w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
+    w = World()
     w.forbidden = Silent("127.0.0.2")
     padded = png(4, 4, 4) + bytes(10_000_001)
-    w.web = Web({
+    w.web = Host(tmp_path_factory.mktemp("ca"), "docs.example.test", {
         "/label.pdf": lambda h: h.answer(200, pdf()), "/named.png": lambda h: h.answer(200, pdf(), Content_Type="image/png"),
         "/404": lambda h: h.answer(404, b"no"), "/403": lambda h: h.answer(403, b"no"), "/500": lambda h: h.answer(500, b"no"), "/503": lambda h: h.answer(503, b"no"),
         "/3": redirect("/2"), "/2": redirect("/1"), "/1": redirect("/label.pdf"), "/4": redirect("/3"),
@@ -32,9 +30,8 @@ def world(tmp_path_factory):
         "/large": lambda h: h.answer(200, b"%PDF-", Content_Length=(25 << 20) + 1), "/image": lambda h: h.answer(200, padded),
         "/fits": lambda h: h.answer(200, padded[:10_000_000]), "/just": lambda h: h.answer(200, padded[:10_000_001]), "/thick.pdf": lambda h: h.answer(200, pdf() + bytes(10_000_001)),
         "/never": lambda h: time.sleep(14), "/zip": lambda h: h.answer(200, b"PK\3\4" + bytes(60)), "/empty": lambda h: h.answer(200, b""),
-    }, authority.server_context("web", HOST))
-    w.server = Server("--modules", "org,locations,stations", "--set", "environment=test", "--set", f"net.ca_file={authority.file}",
-                      "--set", f"net.allow=127.0.0.1:{w.web.port}", "--set", f"net.resolve={HOST}=127.0.0.1:{w.web.port}")
+    })
+    w.server = Server("--modules", "org,locations,stations", *w.web.settings)
     w.shop = Shop(w.server.organization(), "Sources")
     yield w
     w.server.stop()
@@ -43,7 +40,7 @@ def world(tmp_path_factory):
 
 
 def url(world, path):
-    return f"https://{HOST}:{world.web.port}{path}"
+    return world.web.url(path)
 
 
 def rows(world):

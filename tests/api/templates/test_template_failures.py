@@ -7,11 +7,9 @@ import time
 import pytest
 
 from drawings import GENERATE, PNG, TEMPLATES, image, text
-from outside import Authority, Web
+from outside import Host
 from test_print_jobs import Shop, printer
 from wharf import Server, until
-
-HOST = "failing.example.test"
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +17,13 @@ def world(tmp_path_factory):
     class World:
         pass
 
-    w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
+    w = World()
     w.gate = threading.Event()
-    w.web = Web({"/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14), "/gate": lambda h: h.answer(200 if w.gate.wait(60) else 500, PNG, **{"Content-Type": "image/png"})},
-                authority.server_context("web", HOST))
-    w.reaches = [a for s in ("environment=test", f"net.ca_file={authority.file}", f"net.allow=127.0.0.1:{w.web.port}", f"net.resolve={HOST}=127.0.0.1:{w.web.port}") for a in ("--set", s)]
+    w.web = Host(tmp_path_factory.mktemp("ca"), "failing.example.test", {
+        "/500": lambda h: h.answer(500, b"no"), "/never": lambda h: time.sleep(14), "/gate": lambda h: h.answer(200 if w.gate.wait(60) else 500, PNG, **{"Content-Type": "image/png"})})
     w.nobody = socket.socket()  # holds a port at which nobody listens
     w.nobody.bind(("127.0.0.1", 0))
-    w.server = Server("--modules", "org,locations,documents,stations,templates", *w.reaches, "--set", f"documents.clamd=127.0.0.1:{w.nobody.getsockname()[1]}")
+    w.server = Server("--modules", "org,locations,documents,stations,templates", *w.web.settings, "--set", f"documents.clamd=127.0.0.1:{w.nobody.getsockname()[1]}")
     w.shop = Shop(w.server.organization(), "Paper shop", printer(page_size={"label_4x6": True, "letter": True}))
     yield w
     w.server.stop()
@@ -48,7 +45,7 @@ def draw(request, world):
 
 @pytest.mark.parametrize("path, status, code", [("/500", 502, "file.download"), ("/never", 408, "file.timeout_error")])
 def test_a_host_of_pictures(world, draw, path, status, code):
-    draw(status, code, [image(f"https://{HOST}:{world.web.port}{path}")])
+    draw(status, code, [image(world.web.url(path))])
 
 
 def test_a_station_that_is_away(world, draw):
@@ -63,10 +60,10 @@ def test_a_scanner_that_does_not_answer(world, draw):
 
 def test_drawings_leave_threads_to_others(world):
     """With more drawings than there are threads, all of which wait for a picture, who writes is answered; then all are drawn (docs/guide/operation.md 'Workers that hang or grow')."""
-    server = Server("--modules", "org,locations,templates", "--set", "workers=1", "--set", "database.pool=4", *world.reaches)
+    server = Server("--modules", "org,locations,templates", "--set", "workers=1", "--set", "database.pool=4", *world.web.settings)
     try:
         org = server.organization()
-        body = {"size": "4x6", "raw": [image(f"https://{HOST}:{world.web.port}/gate")]}
+        body = {"size": "4x6", "raw": [image(world.web.url("/gate"))]}
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             drawn = [pool.submit(client.post, GENERATE, body, expect=200) for client in [org.client() for _ in range(8)]]
             asked = lambda: len([s for s in world.web.seen if s[1] == "/gate"])  # noqa: E731

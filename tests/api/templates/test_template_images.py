@@ -4,10 +4,8 @@ import time
 import pytest
 
 from drawings import PNG, SVG, generate, image, refused, text, whole
-from outside import Authority, Web
+from outside import Host
 from wharf import Server
-
-HOST = "pictures.example.test"
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +13,7 @@ def world(tmp_path_factory):
     class World:
         pass
 
-    w, authority = World(), Authority(tmp_path_factory.mktemp("ca"))
+    w = World()
     w.heard = []
 
     def hears(data, **headers):
@@ -24,11 +22,10 @@ def world(tmp_path_factory):
             handler.answer(200, data, **headers)
         return page
 
-    w.web = Web({"/a.png": hears(PNG), "/b.svg": hears(SVG, Content_Type="image/svg+xml"), "/404": lambda h: h.answer(404, b"no"), "/500": lambda h: h.answer(500, b"no"),
-                 "/never": lambda h: time.sleep(14), "/large": lambda h: h.answer(200, PNG + bytes(10_000_001 - len(PNG))), "/text": hears(b"no picture")},
-                authority.server_context("web", HOST))
-    w.server = Server("--modules", "org,locations,templates", "--set", "environment=test", "--set", f"net.ca_file={authority.file}",
-                      "--set", f"net.allow=127.0.0.1:{w.web.port}", "--set", f"net.resolve={HOST}=127.0.0.1:{w.web.port}")
+    w.web = Host(tmp_path_factory.mktemp("ca"), "pictures.example.test", {
+        "/a.png": hears(PNG), "/b.svg": hears(SVG, Content_Type="image/svg+xml"), "/404": lambda h: h.answer(404, b"no"), "/500": lambda h: h.answer(500, b"no"),
+        "/never": lambda h: time.sleep(14), "/large": lambda h: h.answer(200, PNG + bytes(10_000_001 - len(PNG))), "/text": hears(b"no picture")})
+    w.server = Server("--modules", "org,locations,templates", *w.web.settings)
     w.client = w.server.organization().client()
     yield w
     w.server.stop()
@@ -36,7 +33,7 @@ def world(tmp_path_factory):
 
 
 def url(world, path):
-    return f"https://{HOST}:{world.web.port}{path}"
+    return world.web.url(path)
 
 
 def errors(answer):
