@@ -97,6 +97,6 @@ def test_labels_come_out_as_near_as_somebody_prints(server, org, tmp_path):
         assert r.returncode == 0, r.stderr
     here = place(prints=False, city="Berlin", state="BE", postal_code="10115", country_code="DE")
     far, near, own = place(city="Munich", state="BY", postal_code="80331", country_code="DE"), place(city="Berlin", state="BE", postal_code="10999", country_code="DE"), place(city="Rome", country_code="IT")
-    assert label(own) == own and label(here) == near and label(here, location_id=here) == near and label(here, location_id=far) == far
+    assert label(own) == own and label(here) == label(here, printer_id=None, location_id=None) == near and label(here, location_id=here) == near and label(here, location_id=far) == far
     server.sql("UPDATE stations.printer SET status = 'offline' WHERE station_id IN (SELECT id FROM stations.print_station WHERE location_id = %s)", near)
     assert label(here) == far
