@@ -255,16 +255,14 @@ static const char *target_path(struct arena *a, const char *dir, const char *tar
  * target's own. Returns false after a message. */
 static bool take_target(struct arena *a, const char *target, struct lua_folder *f)
 {
-    wharf_str text = file_read(target_path(a, f->dir, target), TEXT_MAX, a);
     struct json_error bad;
     struct buf out;
     struct jw w;
 
-    f->target = json_parse(a, text.p ? text : str_z("{}"), &bad);
-    if (!json_is(f->target, JSON_OBJECT)) {
-        cli_fail("%s: is no JSON object", target_path(a, f->dir, target));
+    if (!object_if_any(a, target_path(a, f->dir, target), &f->target))
         return false;
-    }
+    if (!f->target)
+        f->target = json_parse(a, str_z("{}"), &bad);
     buf_init(&out, TEXT_MAX);
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
