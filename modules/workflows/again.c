@@ -294,10 +294,12 @@ static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *c
         wharf_str id = W->res->id(runs[i]), made = {"", 0};
         struct refusal no = {ERR_NOT_FOUND, NULL, NULL};
         wharf_status s = find_workflow(req, runs[i], &workflow);
+        wharf_scope *scope;
         wharf_out *list;
 
         if (s != WHARF_OK)
             return s;
+        scope = W->mem->scope_begin(req); /* read inputs are large, and many */
         if (workflow)
             no = refusal_of(req, workflow, runs[i]);
         if (!no.code)
@@ -307,6 +309,7 @@ static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *c
         W->json->put(list, "run_id", val_text(id));
         W->json->put(list, no.code ? "code" : "id", val_text(no.code ? z(no.code) : made));
         W->json->close(list);
+        W->mem->scope_end(req, scope);
     }
     return WHARF_OK;
 }
@@ -328,7 +331,7 @@ static void answer(wharf_req *req, const struct again *a, const wharf_json *retr
 static wharf_status do_again(
     wharf_req *req, const wharf_json *body, const wharf_str *ids, size_t n, wharf_str next)
 {
-    wharf_out *retried = W->json->builder(req), *refused = W->json->builder(req);
+    wharf_out *retried = W->json->writer(req), *refused = W->json->writer(req);
     const wharf_json *all_retried, *all_refused;
     const wharf_rec *const *runs = NULL;
     const wharf_rows *given = NULL;
@@ -347,9 +350,9 @@ static wharf_status do_again(
     W->json->close(retried);
     W->json->close(refused);
     if (s == WHARF_OK)
-        s = W->json->result(req, retried, &all_retried);
+        s = W->json->parse(req, W->json->result_text(retried), &all_retried);
     if (s == WHARF_OK)
-        s = W->json->result(req, refused, &all_refused);
+        s = W->json->parse(req, W->json->result_text(refused), &all_refused);
     if (s == WHARF_OK && a.n)
         s = commit(req, &a);
     if (s == WHARF_OK)

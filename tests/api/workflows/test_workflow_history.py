@@ -138,6 +138,17 @@ def test_runs_of_a_workflow_that_was_deleted_hold_up_nobody(mine):
     assert r.body["message"] == "1 run is queued"
 
 
+def test_many_of_large_inputs(mine):
+    """As many as there may be: what is read of one is not held while the next ones are."""
+    hand = manual(mine, "error('no')", "Large")
+    for _ in range(20):
+        asked(mine, hand, {"input": [0] * 32_700}, 400)  # read, each is 2 MB
+    said = mine.post(MANY, {}, expect=202).data
+    assert len(said["retried"]) == 20 and said["refused"] == []
+    again = until(lambda: (r := mine.get(f"{ALL}/{said['retried'][-1]['id']}").data)["finished_at"] and r)
+    assert again["input"] == {"value": [0] * 32_700}
+
+
 def test_where_to_go_on_has_to_be_there(fresh, org, mine):
     """Old runs are deleted: behind one that is gone there would seem to be none."""
     id = flow(mine, "error('no')", "Bad", retry={"max": 0})
