@@ -327,7 +327,7 @@ static void answer(wharf_req *req, const struct again *a, const wharf_json *retr
     W->json->close(out);
 }
 
-/* Does again those of the n runs that the caller sees and that can be, and answers. */
+/* Queues again those of the n runs that the caller sees and that can be, and answers. */
 static wharf_status do_again(
     wharf_req *req, const wharf_json *body, const wharf_str *ids, size_t n, wharf_str next)
 {
