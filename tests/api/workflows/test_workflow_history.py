@@ -112,8 +112,11 @@ def test_which_are_meant_and_which_are_refused(org, mine):
     assert [r["run_id"] for r in mine.post(MANY, meant, expect=202).data["retried"]] == [rejected["id"]]
     org.client("workflow:read").refused("POST", MANY, 403, "scope_access", ["workflow:write"], body={})
     for body, path in (({"status": ["succeeded"]}, "status.0"), ({"status": []}, "status"), ({"limit": 101}, "limit"), ({"created_at": {"gte": "yesterday"}}, "created_at.gte"),
-                       ({"workflow_id": "wkf_0000000000000000000000"}, "workflow_id"), ({"workflow_id": ""}, "workflow_id"), ({"after": ""}, "after")):
+                       ({"workflow_id": "wkf_0000000000000000000000"}, "workflow_id"), ({"workflow_id": ""}, "workflow_id"), ({"after": ""}, "after"),
+                       ({"created_at": {"gte": "0000-01-01T00:00:00Z"}}, "created_at.gte"), ({"created_at": {"lt": "2026-01-01T00:00:00-16:00"}}, "created_at.lt")):
         mine.refused("POST", MANY, 400, "validation.failed", [path], body=body)
+    for moment in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999Z", "2016-12-31T23:59:60z", "2026-01-01t00:00:00-15:59"):
+        mine.post(MANY, {"created_at": {"lt": moment}, "status": ["skipped"]}, expect=202)
 
 
 def test_a_workflow_that_is_not_seen_is_none(org, mine):
