@@ -292,7 +292,7 @@ end}
     assert lua("disable", flow, env=env).stdout == f"{id}: disabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is False
     assert lua("enable", id, env=env).stdout == f"{id}: enabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is True
     for args, told in ((("secret", "TOKEN", flow), "standard input"), (("secret", "token", flow), "wharf lua secret KEY"), (("logs", id), "wharf lua logs RUN"), (("runs", flow, "--limit", "0"), "1 to 100"), (("runs", flow, "--limit", "5x"), "1 to 100"), (("runs", flow, "--failed"), "wharf lua runs takes no --failed; it takes --server --target --all"),
-                       (("test", flow, "--target", "x"), "takes no --target"), (("check", flow, "--update"), "wharf lua check takes no --update\n"),
+                       (("test", flow, "--target", "x"), "takes no --target"), (("push", flow, flow), "one folder"), (("publish", flow, flow), "one folder"), (("pull", id, flow, flow), "wharf lua pull ID"), (("check", flow, "--update"), "wharf lua check takes no --update\n"),
                        (("retry", flow), "--failed"), (("retry", flow, "--all"), "--all"), (("runs", flow, "--all"), "--all"), (("runs", flow, flow), "one workflow is named"), (("roll-back", "x"), "VERSION")):
         r = lua(*args, env=env, input="")
         assert r.returncode == 3 and told in r.stderr, (args, r.stderr)
