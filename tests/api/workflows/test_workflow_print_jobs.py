@@ -71,7 +71,7 @@ def test_only_the_making_of_jobs_takes_hooks(org):
     for action in ("update", "delete"):
         hook(client, "return 1", action=action, expect=400)
     r = client.refused("POST", FLOWS, 400, "workflow.trigger_invalid", ["triggers.0"], body={"name": "U", "source": "return {after = function() end}", "triggers": [{"type": "hook", "resource": "print_job", "action": "update", "phase": "after"}]})
-    assert "resource and action" in r.body["message"]
+    assert r.body["message"] == "There are no hooks on print_job:update; there are on create"
     row = client.post(FLOWS, {"name": "C", "source": "return {before = function() end}", "triggers": [{"type": "hook", "resource": "print_job", "action": "create", "phase": "before"}]}, expect=201).data
     org.client("workflow:write,print_jobs:read").refused("POST", f"{FLOWS}/{row['id']}/publish", 403, "scope_access", body={})
 
