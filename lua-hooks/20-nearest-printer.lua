@@ -15,10 +15,11 @@ local PLACES = [[
         AND p.status IN ('online', 'busy') AND p.deleted_at IS NULL) AS prints
   FROM locations.location l WHERE l.deleted_at IS NULL AND l.active]]
 
--- Kilometres on a sphere.
+-- Kilometres on a sphere, the shorter way around it.
 local function distance(a, b)
   local rad = math.pi / 180
-  local x = (b[2] - a[2]) * rad * math.cos((a[1] + b[1]) / 2 * rad)
+  local east = (b[2] - a[2] + 540) % 360 - 180
+  local x = east * rad * math.cos((a[1] + b[1]) / 2 * rad)
   local y = (b[1] - a[1]) * rad
   return 6371 * math.sqrt(x * x + y * y)
 end
@@ -55,14 +56,20 @@ local function nearest(location)
   return best or location
 end
 
+-- A member that is null says as little as one that is not there.
+local function said(v)
+  if v ~= wharf.null then return v end
+end
+
 wharf.hook.before("print_job", "create", function(change)
   local job = change.input
-  local named = job.print_station_id or job.printer_id or job.printer_name
-  if named or not job.resource or job.resource.type ~= "parcel" then return end
+  local named = said(job.print_station_id) or said(job.printer_id) or said(job.printer_name)
+  local resource = said(job.resource)
+  if named or not resource or resource.type ~= "parcel" then return end
   local sql = "SELECT location_id FROM parcels.parcel WHERE id = $1 AND deleted_at IS NULL"
-  local row = wharf.db.query(sql, job.resource.id)[1]
+  local row = wharf.db.query(sql, resource.id)[1]
   if not row or row.location_id == wharf.null then return end
-  if not job.location_id or job.location_id == row.location_id then
+  if not said(job.location_id) or job.location_id == row.location_id then
     job.location_id = nearest(row.location_id)
   end
 end)

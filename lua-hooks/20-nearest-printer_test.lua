@@ -28,6 +28,16 @@ test.case("to the nearest by coordinates", function()
   test.eq(sent {}, "loc_3")
 end)
 
+test.case("the shorter way around the earth", function()
+  test.db("SELECT location_id FROM parcels.parcel*", { { location_id = "loc_1" } })
+  test.db("*FROM locations.location*", {
+    { id = "loc_1", own = true, prints = false, address = { coordinates = { -18.1, 178.4 } } },
+    { id = "loc_2", own = false, prints = true, address = { coordinates = { -36.8, 174.7 } } },
+    { id = "loc_3", own = false, prints = true, address = { coordinates = { -16.8, -179.9 } } },
+  })
+  test.eq(sent {}, "loc_3")
+end)
+
 test.case("without coordinates to the one that shares more of the address", function()
   places(
     {
@@ -72,6 +82,15 @@ test.case("who says where is not asked about", function()
   test.eq(sent { location_id = "loc_7" }, "loc_7")
   test.eq(sent { printer_id = "prn_1" }, nil)
   test.eq(sent { resource = { type = "shipment", id = "shp_1" } }, nil)
+end)
+
+test.case("null says nothing", function()
+  places({ id = "loc_2", own = false, prints = true, address = {} })
+  local null = wharf.null
+  local job = { location_id = null, print_station_id = null, printer_id = null }
+  job.printer_name = null
+  test.eq(sent(job), "loc_2")
+  test.eq(sent { resource = null }, nil)
 end)
 
 test.case("a parcel that is nowhere, or is gone", function()

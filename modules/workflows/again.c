@@ -199,11 +199,41 @@ static wharf_status judge_workflow(wharf_req *req, const wharf_json *body)
     const wharf_rec *workflow;
     wharf_status s = id.n ? W->res->fetch(req, "workflow", id, 0, &workflow) : WHARF_OK;
 
-    if (s != WHARF_NOT_FOUND)
+    if (s != WHARF_NOT_FOUND && s != WHARF_DENIED)
         return s;
     W->err->clear(req);
     return W->err->fail(
         req, ERR_VALIDATION_FAILED, "workflow_id", "There is no workflow %.*s", (int)id.n, id.p);
+}
+
+/* Judges the run behind which to go on: behind one that is gone there would seem to be none. */
+static wharf_status judge_after(wharf_req *req, const wharf_json *body)
+{
+    static const char sql[] =
+        "SELECT FROM workflows.run WHERE id = $1::text AND organization_id = $2::text";
+    wharf_str id = json_text(body, "after");
+    const wharf_rows *rows;
+    wharf_status s = id.n ? query_about(req, sql, id, &rows) : WHARF_OK;
+
+    if (s != WHARF_OK || !id.n || W->db->count(rows))
+        return s;
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "after",
+        "There is no run %.*s, or none any more: begin anew, without after", (int)id.n, id.p);
+}
+
+/* Judges a moment of the body, which has the form of RFC 3339 by now: the database knows no year 0,
+ * and nothing that is 16 hours or more from UTC. */
+static wharf_status judge_moment(wharf_req *req, const wharf_json *body, const char *name)
+{
+    wharf_str s = json_text(W->json->get(body, "created_at"), name);
+    const char *zone = s.n > 6 ? s.p + s.n - 6 : "";
+    bool far = (*zone == '+' || *zone == '-') &&
+               (zone[1] > '1' || (zone[1] == '1' && zone[2] > '5'));
+
+    if (!far && strncmp(s.p, "0000", 4) != 0)
+        return WHARF_OK;
+    return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "created_at.%s", name).p,
+        "A moment is of the years 1 to 9999, and at most 15:59 from UTC");
 }
 
 /* Finds the next runs that are meant, the oldest first, whether or not the caller sees them. */
@@ -253,71 +283,115 @@ static wharf_status seen(wharf_req *req, const wharf_str *ids, size_t n,
     return s == WHARF_OK ? W->res->list(req, "workflow_run", query, ret_runs, ret_n) : s;
 }
 
+/* Reads the workflow of a run into *workflow, which may have been that of the run before; NULL: it
+ * was deleted since. */
+static wharf_status find_workflow(wharf_req *req, const wharf_rec *run, const wharf_rec **workflow)
+{
+    wharf_str its = field_text(run, WORKFLOW_RUN_WORKFLOW_ID);
+    wharf_status s = WHARF_OK;
+
+    if (!*workflow || !same(W->res->id(*workflow), its))
+        s = W->res->fetch(req, "workflow", its, 0, workflow);
+    if (s != WHARF_NOT_FOUND)
+        return s;
+    W->err->clear(req);
+    *workflow = NULL;
+    return WHARF_OK;
+}
+
+/* Adds the runs that can be done again; all are told, in retried or in refused. */
 static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *const *runs,
     size_t n, const wharf_rows *given, wharf_out *refused, wharf_out *retried)
 {
     const wharf_rec *workflow = NULL;
-    wharf_status s = WHARF_OK;
 
-    for (size_t i = 0; i < n && s == WHARF_OK; i++) {
-        wharf_str its = field_text(runs[i], WORKFLOW_RUN_WORKFLOW_ID), id = W->res->id(runs[i]),
-                  made;
-        struct refusal no;
+    for (size_t i = 0; i < n; i++) {
+        wharf_str id = W->res->id(runs[i]), made = {"", 0};
+        struct refusal no = {ERR_NOT_FOUND, NULL, NULL};
+        wharf_status s = find_workflow(req, runs[i], &workflow);
+        wharf_scope *scope;
+        wharf_out *list;
 
-        if (!workflow || !same(W->res->id(workflow), its))
-            s = W->res->fetch(req, "workflow", its, 0, &workflow);
         if (s != WHARF_OK)
             return s;
-        no = refusal_of(req, workflow, runs[i]);
+        scope = W->mem->scope_begin(req); /* read inputs are large, and many */
+        if (workflow)
+            no = refusal_of(req, workflow, runs[i]);
         if (!no.code)
             add(req, a, runs[i], given_of(given, id), &made);
-        W->json->open(no.code ? refused : retried, NULL, '{');
-        W->json->put(no.code ? refused : retried, "run_id", val_text(id));
-        if (no.code)
-            W->json->put(refused, "code", val_text(z(no.code)));
-        else
-            W->json->put(retried, "id", val_text(made));
-        W->json->close(no.code ? refused : retried);
+        list = no.code ? refused : retried;
+        W->json->open(list, NULL, '{');
+        W->json->put(list, "run_id", val_text(id));
+        W->json->put(list, no.code ? "code" : "id", val_text(no.code ? z(no.code) : made));
+        W->json->close(list);
+        W->mem->scope_end(req, scope);
     }
-    return s;
+    return WHARF_OK;
 }
 
-static const wharf_json *out_json(wharf_req *req, wharf_out *out)
+static void answer(wharf_req *req, const struct again *a, const wharf_json *retried,
+    const wharf_json *refused, wharf_str next)
 {
-    const wharf_json *v = NULL;
-
-    if (W->json->result(req, out, &v) != WHARF_OK)
-        W->err->clear(req);
-    return v;
-}
-
-static void answer(
-    wharf_req *req, const struct again *a, wharf_out *retried, wharf_out *refused, wharf_str next)
-{
-    wharf_out *out = W->req->respond(req, 202, W->mem->format(req, "%zu runs are queued", a->n).p);
+    wharf_out *out = W->req->respond(req, 202,
+        W->mem->format(req, a->n == 1 ? "%zu run is queued" : "%zu runs are queued", a->n).p);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "retried", val_json(out_json(req, retried)));
-    W->json->put(out, "refused", val_json(out_json(req, refused)));
+    W->json->put(out, "retried", val_json(retried));
+    W->json->put(out, "refused", val_json(refused));
     W->json->put(out, "next", val_text_or_null(next));
     W->json->close(out);
 }
 
-wharf_status runs_again_route(wharf_req *req, void *arg)
+/* Queues again those of the n runs that the caller sees and that can be, and answers. */
+static wharf_status do_again(
+    wharf_req *req, const wharf_json *body, const wharf_str *ids, size_t n, wharf_str next)
 {
-    wharf_out *retried = W->json->builder(req), *refused = W->json->builder(req);
+    wharf_out *retried = W->json->writer(req), *refused = W->json->writer(req);
+    const wharf_json *all_retried, *all_refused;
     const wharf_rec *const *runs = NULL;
     const wharf_rows *given = NULL;
+    struct again a;
+    size_t n_seen = 0;
+    wharf_status s = n ? seen(req, ids, n, &runs, &n_seen) : WHARF_OK;
+
+    if (s == WHARF_OK && n)
+        s = given_to(req, ids, n, &given);
+    if (s != WHARF_OK)
+        return s;
+    begin(req, body, &a);
+    W->json->open(retried, NULL, '[');
+    W->json->open(refused, NULL, '[');
+    s = put_each(req, &a, runs, n_seen, given, refused, retried);
+    W->json->close(retried);
+    W->json->close(refused);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, W->json->result_text(retried), &all_retried);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, W->json->result_text(refused), &all_refused);
+    if (s == WHARF_OK && a.n)
+        s = commit(req, &a);
+    if (s == WHARF_OK)
+        answer(req, &a, all_retried, all_refused, next);
+    return s;
+}
+
+wharf_status runs_again_route(wharf_req *req, void *arg)
+{
     wharf_str ids[AGAIN_MOST + 1];
     const wharf_json *body;
     int64_t most = AGAIN_MOST;
-    struct again a;
-    size_t n = 0, n_seen = 0;
+    size_t n = 0;
     bool more;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
         s = judge_workflow(req, body);
+    if (s == WHARF_OK)
+        s = judge_after(req, body);
+    if (s == WHARF_OK)
+        s = judge_moment(req, body, "gte");
+    if (s == WHARF_OK)
+        s = judge_moment(req, body, "lt");
     if (s == WHARF_OK && W->json->get(body, "limit"))
         W->json->integer(W->json->get(body, "limit"), &most);
     if (s == WHARF_OK) /* two requests for the same runs do them again once */
@@ -328,23 +402,7 @@ wharf_status runs_again_route(wharf_req *req, void *arg)
         return s;
     more = n > (size_t)most;
     n -= more;
-    begin(req, body, &a);
-    W->json->open(retried, NULL, '[');
-    W->json->open(refused, NULL, '[');
-    if (n)
-        s = seen(req, ids, n, &runs, &n_seen);
-    if (s == WHARF_OK && n)
-        s = given_to(req, ids, n, &given);
-    if (s == WHARF_OK)
-        s = put_each(req, &a, runs, n_seen, given, refused, retried);
-    if (s == WHARF_OK && a.n)
-        s = commit(req, &a);
-    if (s != WHARF_OK)
-        return s;
-    W->json->close(retried);
-    W->json->close(refused);
-    answer(req, &a, retried, refused, more ? ids[n - 1] : WHARF_S(""));
-    return WHARF_OK;
+    return do_again(req, body, ids, n, more ? ids[n - 1] : WHARF_S(""));
 }
 
 /* ---- the end of old ones ---- */

@@ -8,6 +8,24 @@
 
 /* ---- what may stand in one ---- */
 
+/* Refuses a resource and action that can have no hooks, and tells what can. */
+static wharf_status no_hooks(wharf_req *req, wharf_str resource, wharf_str action, const char *path)
+{
+    const wharf_str actions[] = {WHARF_S("create"), WHARF_S("update"), WHARF_S("delete")};
+    wharf_str there = {"", 0}, area;
+
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        if (flow_lua->hookable(flow_self, resource, actions[i], &area))
+            there = W->mem->format(req, "%s%s%s", there.p, there.n ? ", " : "", actions[i].p);
+    }
+    if (there.n)
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
+            "There are no hooks on %s:%s; there are on %s", resource.p, action.p, there.p);
+    return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
+        "resource and action name something that can have hooks, such as location and create, "
+        "update or delete");
+}
+
 wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
 {
     wharf_str phase = json_text(t, "phase"), area;
@@ -15,9 +33,7 @@ wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
     if (!is(phase, "before") && !is(phase, "after"))
         return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path, "phase is before or after");
     if (!flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
-        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
-            "resource and action name something that can have hooks, such as location and create, "
-            "update or delete");
+        return no_hooks(req, json_text(t, "resource"), json_text(t, "action"), path);
     return WHARF_OK;
 }
 

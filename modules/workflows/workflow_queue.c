@@ -414,7 +414,7 @@ static wharf_status judge_event(wharf_req *req, struct run *r, bool *ret_fits)
         r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
             .end = WHARF_LUA_REJECTED,
             .code = WHARF_S("input_schema"),
-            .message = text,
+            .message = secrets_hide(req, r->asked.secrets, text),
             .field = WHARF_S("")};
     return s;
 }

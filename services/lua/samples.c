@@ -8,6 +8,23 @@
 
 enum { SAMPLES_MAX = 4 << 20 };
 
+/* Writes the names of fields that workflows' hooks are not shown, by resource (change.h). */
+static void put_left_out(struct jw *w, const struct definition *d)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (!d->fields[i].unhooked)
+            continue;
+        if (!any)
+            jw_open(w, d->name, '[');
+        any = true;
+        jw_z(w, NULL, d->fields[i].name);
+    }
+    if (any)
+        jw_close(w, ']');
+}
+
 wharf_str lua_samples(struct arena *a, const struct engine *e)
 {
     struct buf out;
@@ -31,6 +48,10 @@ wharf_str lua_samples(struct arena *a, const struct engine *e)
         schema_event_example(e, &w, a, &e->resources[i]);
         jw_close(&w, '}');
     }
+    jw_close(&w, '}');
+    jw_open(&w, "left_out", '{');
+    for (size_t i = 0; i < e->n_resources; i++)
+        put_left_out(&w, e->resources[i].def);
     jw_close(&w, '}');
     jw_close(&w, '}');
     text = arena_dup_str(a, buf_str(&out));

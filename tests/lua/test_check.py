@@ -92,8 +92,13 @@ def test_triggers_have_their_handlers(tmp_path):
         "main.lua:1:1: a trigger needs the function on_event in the table that main.lua returns\n",
         "main.lua:1:1: a trigger needs the function after in the table that main.lua returns\n",
         'workflow.json:1:1: there are no triggers of type "smoke"\n']))
-    r = lua("check", write(tmp_path, {"workflow.json": "{"}))
-    assert r.returncode == 3 and "is no JSON object" in r.stderr
+    for text, told in (("{", "workflow.json:1:2: is no JSON: "), ('{\n  "name": "x",\n  "a" 1}', "workflow.json:3:7: is no JSON: "), ("[]", "workflow.json: is no JSON object")):
+        r = lua("check", write(tmp_path, {"workflow.json": text}))
+        assert r.returncode == 3 and told in r.stderr, r.stderr
+    (tmp_path / "workflow.json").unlink()
+    (tmp_path / "workflow.json").mkdir()  # there, and no file that can be read: not as if there were none
+    r = lua("check", tmp_path)
+    assert r.returncode == 3 and "workflow.json: can't be read" in r.stderr
 
 
 def test_schedules_and_paths_are_those_that_servers_take(tmp_path):
@@ -151,7 +156,7 @@ def test_triggers_name_what_there_is(tmp_path):
     assert told(event())[1] == told('{"type": "event"}')[1] == "workflow.json:1:1: a trigger of type event has events, an array of types\n"
     assert told(hook("locatoin", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "locatoin"; did you mean "location"?\n'
     assert told(hook("print_job", "create"))[0] == 0
-    assert told(hook("print_job", "update"))[1] == 'workflow.json:3:57: there are no hooks on print_job:update\n'
+    assert told(hook("print_job", "update"))[1] == 'workflow.json:3:57: there are no hooks on print_job:update; there are on create\n'
     assert told(hook("api_key", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "api_key"\n'
     assert told(hook("location", "updat"))[1] == 'workflow.json:3:56: there is no action "updat"; did you mean "update"?\n'
     assert 'there is no phase "during"' in told(hook("location", "update", "during"))[1]
@@ -191,12 +196,12 @@ def test_schemas_of_input(tmp_path):
         return check(tmp_path, GOOD, **{"workflow.json": '{"triggers": [{"type": "manual", "input_schema": %s}]}' % schema})
     assert told('{"type": "object", "required": ["a"]}') == (0, "") == told("null")
     code, text = told('{"properties": {"a": {"type": "text"}}}')
-    assert code == 1 and text.startswith("workflow.json:1:1: input_schema/properties/a/type: type is one of")
-    assert told('"text"') == (1, "workflow.json:1:1: input_schema: a schema is an object\n")
+    assert code == 1 and text.startswith("workflow.json:1:1: triggers.0.input_schema/properties/a/type: type is one of")
+    assert told('"text"') == (1, "workflow.json:1:1: triggers.0.input_schema: a schema is an object\n")
     both = GOOD.replace("return M\n", "function M.on_event() end\nreturn M\n")
-    event = '{"triggers": [{"type": "event", "events": ["parcel.created"], "input_schema": {"type": "text"}}]}'
-    assert "input_schema/type: type is one of" in check(tmp_path, both, **{"workflow.json": event})[1]
-    assert told('{"description": "%s"}' % ("x" * 17000)) == (1, "workflow.json:1:1: input_schema: a schema has at most 16 KiB\n")
+    event = '{"triggers": [{"type": "manual"}, {"type": "event", "events": ["parcel.created"], "input_schema": {"type": "text"}}]}'
+    assert "triggers.1.input_schema/type: type is one of" in check(tmp_path, both, **{"workflow.json": event})[1]
+    assert told('{"description": "%s"}' % ("x" * 17000)) == (1, "workflow.json:1:1: triggers.0.input_schema: a schema has at most 16 KiB\n")
 
 
 def test_hooks_are_loaded_as_a_server_does(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from author import ROOT, lua, write
 
 sys.path.insert(0, str(ROOT / "tests" / "api"))
-from wharf import Server, make_location  # noqa: E402
+from wharf import Server, make_location, until  # noqa: E402
 
 MAIN = """local M = {}
 function M.on_run(input, ctx)
@@ -54,6 +54,14 @@ def test_one_run_against_stubs(flow, tmp_path):
     for args in (["--trigger", "moon"], [], ["--trigger", "manual", "--input", tmp_path / "no.json"], ["--trigger", "manual", "--input", "nowhere"],
                  ["--trigger", "manual", "--stubs", "nowhere"], ["--trigger", "manual", "--live"]):
         assert lua("run", flow, *args, env={"PATH": "/usr/bin"}).returncode == 3, args
+    assert "nowhere: there is no such file\n" in lua("run", flow, "--trigger", "manual", "--input", "nowhere").stderr
+    assert "no.json:1:2: is no JSON: " in lua("run", flow, "--trigger", "manual", "--input", tmp_path / "no.json").stderr
+    write(tmp_path, {"g/main.lua": "return {on_run = function() return 'g' end}"})
+    r = lua("run", tmp_path / "g/main.lua", "--trigger", "manual")
+    assert json.loads(r.stdout)["output"] == "g"
+    (tmp_path / "stubs.lua").unlink()  # a folder of two folders names no code to run
+    r = lua("run", tmp_path, "--trigger", "manual")
+    assert r.returncode == 3 and "has 2 folders of Lua files; name one of them, such as" in r.stderr and not r.stdout
 
 
 def test_input_of_a_run_by_hand_has_to_fit(flow, tmp_path):
@@ -234,7 +242,9 @@ def test_a_folder_for_two_organizations(flow, org, tmp_path):
         assert "--target is a word" in lua("push", flow, "--target", name, env=at(other)).stderr
     assert lua("pull", second["id"], tmp_path / "x", "--target", "production", env=at(other)).returncode == 3
     write(flow, {"workflow.new.json": "["})
-    assert "workflow.new.json: is no JSON object" in lua("push", flow, "--target", "new", env=at(other)).stderr
+    assert "workflow.new.json:1:2: is no JSON: " in lua("push", flow, "--target", "new", env=at(other)).stderr
+    (flow / "workflow.unread.json").mkdir()  # else a second workflow would be made
+    assert "workflow.unread.json: can't be read" in lua("push", flow, "--target", "unread", env=at(other)).stderr
 
 
 def test_runs_and_what_they_said(flow, org):
@@ -259,6 +269,10 @@ end}
     assert len(lua("runs", flow, "--status", "failed", "--limit", "1", env=env).stdout.splitlines()) == 1
     said = lua("logs", bad, env=env).stdout.splitlines()
     assert said[0].startswith(bad) and said[1].endswith("info  main.lua:3: got\t3") and said[2] == "main.lua:4: too many (workflow.failed)"
+    later = client.post(f"/v1/workflows/{id}/run", {"input": {"n": 1}, "wait": False}, expect=202).data["id"]
+    until(lambda: client.get(f"/v1/workflows/runs/{later}").data["attempts"])
+    said = lua("logs", later, env=env).stdout.splitlines()
+    assert len(said) == 2 and said[1].endswith("info  main.lua:3: got\t1")  # nothing failed
     r = lua("retry", bad, env=env)
     assert r.returncode == 0 and r.stdout.startswith(f"{bad}: again as wkf_run_")
     r = lua("retry", flow, "--failed", env=env)
@@ -277,7 +291,8 @@ end}
     assert lua("secret", "TOKEN", flow, "--delete", env=env).returncode == 0 and client.get(f"/v1/workflows/{id}/secrets").data == []
     assert lua("disable", flow, env=env).stdout == f"{id}: disabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is False
     assert lua("enable", id, env=env).stdout == f"{id}: enabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is True
-    for args, told in ((("secret", "TOKEN", flow), "standard input"), (("secret", "token", flow), "wharf lua secret KEY"), (("logs", id), "wharf lua logs RUN"), (("runs", flow, "--limit", "0"), "1 to 100"),
+    for args, told in ((("secret", "TOKEN", flow), "standard input"), (("secret", "token", flow), "wharf lua secret KEY"), (("logs", id), "wharf lua logs RUN"), (("runs", flow, "--limit", "0"), "1 to 100"), (("runs", flow, "--limit", "5x"), "1 to 100"), (("runs", flow, "--failed"), "wharf lua runs takes no --failed; it takes --server --target --all"),
+                       (("test", flow, "--target", "x"), "takes no --target"), (("push", flow, flow), "one folder"), (("publish", flow, flow), "one folder"), (("pull", id, flow, flow), "wharf lua pull ID"), (("check", flow, "--update"), "wharf lua check takes no --update\n"),
                        (("retry", flow), "--failed"), (("retry", flow, "--all"), "--all"), (("runs", flow, "--all"), "--all"), (("runs", flow, flow), "one workflow is named"), (("roll-back", "x"), "VERSION")):
         r = lua(*args, env=env, input="")
         assert r.returncode == 3 and told in r.stderr, (args, r.stderr)

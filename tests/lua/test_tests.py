@@ -498,6 +498,20 @@ end)
     assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"before": None, "route": None, "request": None, "schedule": None}
 
 
+def test_what_hooks_are_not_shown_is_not_in_tests_either(tmp_path):
+    """Of a workflow; the operator's see all. Else a rule that reads it would be green, and fail on the server."""
+    case = """
+test.case("x", function()
+  local c = test.change{resource = "print_job", input = {name = "a", data = "aGk="}}
+  test.same({c.input.name, c.input.data or "-", c.without or "-"}, SEEN)
+  test.eq(test.change{resource = "print_job", input = {name = "a"}}.without, nil)
+end)"""
+    write(tmp_path, {"w/main.lua": "return {}", "w/main_test.lua": case.replace("SEEN", '{"a", "-", {"data"}}'),
+                     "h/10-a.lua": "", "h/10-a_test.lua": case.replace("SEEN", '{"a", "aGk=", "-"}')})
+    for folder in ("w", "h"):
+        assert [(c["status"], c.get("error")) for c in cases(tmp_path / folder).values()] == [("passed", None)]
+
+
 def test_hooks_in_the_way_of_a_server(tmp_path):
     write(tmp_path, {"10-a.lua": """
 wharf.hook.before("location", "create", function(c) c.input.url = wharf.config("erp.url") error("no") end, {on_error = "ignore"})

@@ -35,6 +35,9 @@ struct lua_folders {
  * its name ("lib.address_test"), else NULL. Returns false after a message. */
 bool folders_read(
     struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
+/* Reads what the path names, when that is one folder, or a file of one. Returns false after a
+ * message. */
+bool folder_one(struct arena *a, const char *path, struct lua_folder *ret);
 /* Returns the files of a folder: f->n of them, in its order. */
 struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f);
 /* Returns what is sent of a folder: the members of its workflow.json, and the code; with the
@@ -44,6 +47,20 @@ wharf_str folder_body(struct arena *a, const struct lua_folder *f, bool with_rev
     const struct wharf_json *shown);
 /* Returns the path of an error's file ("lib.address.lua"), or the text itself. */
 const char *folder_path(struct arena *a, const struct lua_folder *f, const char *file);
+
+/* Where something stands in a text, counted from 1, columns in bytes. */
+struct text_place {
+    long line, column;
+};
+/* Finds the place of a byte of the text. */
+struct text_place text_place(const char *text, const char *at);
+/* Reads a file of JSON with at most `most` bytes, and its text when ret_text is not NULL. Returns
+ * NULL after a message, with the place of what is no JSON. */
+const struct wharf_json *json_of_file(
+    struct arena *a, const char *path, size_t most, wharf_str *ret_text);
+/* Reads a JSON object, such as workflow.json; *ret NULL: there is no such file. Returns false after
+ * a message. */
+bool object_if_any(struct arena *a, const char *path, const struct wharf_json **ret);
 
 /* ---- cover.c: which lines ran ---- */
 

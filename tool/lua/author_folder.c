@@ -1,4 +1,5 @@
-/* author_folder.c - reads folders of Lua files, as authors have them on their disks. */
+/* author_folder.c - reads folders of Lua files, and files of JSON, as authors have them on their
+ * disks. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,64 @@
 #include "util/file.h"
 #include "util/str.h"
 
-enum { FILES_MAX = 500, FOLDERS_MAX = 500, FILE_BYTES = 512 << 10, DEPTH_MAX = 4 };
+enum {
+    FILES_MAX = 500,
+    FOLDERS_MAX = 500,
+    FILE_BYTES = 512 << 10,
+    JSON_BYTES = 8 << 20,
+    DEPTH_MAX = 4
+};
+
+/* ---- JSON ---- */
+
+struct text_place text_place(const char *text, const char *at)
+{
+    struct text_place p = {1, 1};
+
+    for (; text < at; text++) {
+        p.column = *text == '\n' ? 1 : p.column + 1;
+        p.line += *text == '\n';
+    }
+    return p;
+}
+
+const struct wharf_json *json_of_file(
+    struct arena *a, const char *path, size_t most, wharf_str *ret_text)
+{
+    wharf_str text = file_read(path, most, a);
+    struct json_error bad = {.message = NULL};
+    const struct wharf_json *v = text.p ? json_parse(a, text, &bad) : NULL;
+    struct text_place at;
+
+    if (ret_text)
+        *ret_text = text;
+    if (v)
+        return v;
+    if (access(path, F_OK) != 0) {
+        cli_fail("%s: there is no such file", path);
+    } else if (!text.p) {
+        cli_fail("%s: can't be read, or has more than %zu MiB", path, most >> 20);
+    } else {
+        at = text_place(text.p, text.p + bad.offset);
+        cli_fail("%s:%ld:%ld: is no JSON: %s", path, at.line, at.column, bad.message);
+    }
+    return NULL;
+}
+
+bool object_if_any(struct arena *a, const char *path, const struct wharf_json **ret)
+{
+    *ret = NULL;
+    if (access(path, F_OK) != 0)
+        return true;
+    *ret = json_of_file(a, path, JSON_BYTES, NULL);
+    if (*ret && !json_is(*ret, JSON_OBJECT)) {
+        cli_fail("%s: is no JSON object, but another kind of value", path);
+        *ret = NULL;
+    }
+    return *ret != NULL;
+}
+
+/* ---- folders ---- */
 
 static bool is_dir(const char *path)
 {
@@ -85,22 +143,11 @@ static bool walk(
 
 static bool read_one(struct arena *a, const char *dir, struct lua_folder *f)
 {
-    const char *path = arena_printf(a, "%s/workflow.json", dir).p;
-    wharf_str text = file_read(path, FILE_BYTES, a);
-    struct json_error bad;
-
     *f = (struct lua_folder){.dir = dir,
         .hooks = !has_file(a, dir, "main.lua"),
         .files = ARENA_ARRAY(a, struct lua_file, FILES_MAX)};
-    if (text.p) {
-        f->workflow = json_parse(a, text, &bad);
-        if (!json_is(f->workflow, JSON_OBJECT)) {
-            cli_fail("%s: is no JSON object (byte %zu: %s)", path, f->workflow ? 0 : bad.offset,
-                f->workflow ? "another kind of value" : bad.message);
-            return false;
-        }
-    }
-    return walk(a, f, dir, "", 0);
+    return object_if_any(a, arena_printf(a, "%s/workflow.json", dir).p, &f->workflow) &&
+           walk(a, f, dir, "", 0);
 }
 
 static bool has_lua(const char *dir)
@@ -192,6 +239,20 @@ bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, co
     if (!ret->n)
         cli_fail("%s: there are no Lua files", path);
     return ret->n > 0;
+}
+
+bool folder_one(struct arena *a, const char *path, struct lua_folder *ret)
+{
+    struct lua_folders found;
+    const char *only;
+
+    if (!folders_read(a, path, &found, &only))
+        return false;
+    *ret = found.items[0];
+    if (found.n > 1)
+        cli_fail("%s: has %zu folders of Lua files; name one of them, such as %s", path, found.n,
+            ret->dir);
+    return found.n == 1;
 }
 
 struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f)

@@ -27,6 +27,7 @@ struct checking {
     const struct lua_folder *folder;
     lua_State *lua; /* the functions of check.lua at 1 and 2, what is known at 3 */
     size_t findings;
+    size_t trigger; /* number of the one that is looked at, from 0 */
     const struct engine *engine; /* or NULL: not needed so far */
     bool engineless; /* it was needed, and could not be had */
     bool broken; /* a text of the folder is no Lua: it can't be loaded */
@@ -165,13 +166,16 @@ static const char *handler_of(wharf_str type)
     return NULL;
 }
 
+/* Tells a problem of a trigger's input_schema: "triggers.0.input_schema/type: …". */
 static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
 {
     struct checking *k = arg;
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
 
     finding(k, path, 1, 1,
-        arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
+        arena_printf(
+            k->c->a, "triggers.%zu.input_schema%s: %.*s", k->trigger, pointer.p, STR_ARG(message))
+            .p);
 }
 
 /* Tells a wrong value in workflow.json, at the first place where the text stands as a value;
@@ -183,13 +187,9 @@ static void wrong_value(struct checking *k, wharf_str wrong, const char *message
     const char *begin = text.p ? text.p : "",
                *at = wrong.n ? strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p)
                              : NULL;
-    long line = 1, column = 1;
+    struct text_place place = text_place(begin, at ? at : begin);
 
-    for (const char *p = begin; at && p < at; p++) {
-        column = *p == '\n' ? 1 : column + 1;
-        line += *p == '\n';
-    }
-    finding(k, path, line, column, message);
+    finding(k, path, place.line, place.column, message);
 }
 
 static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
@@ -262,6 +262,23 @@ static void check_events(struct checking *k, const struct wharf_json *t)
         check_filter(k, json_get(t, "filter"));
 }
 
+/* Tells that there are no hooks on such writes, and on which there are. */
+static void no_hooks(
+    struct checking *k, const struct engine *engine, wharf_str resource, wharf_str action)
+{
+    static const char *const actions[] = {"create", "update", "delete"};
+    const char *there = "";
+
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        if (named_hookable(engine, resource, str_z(actions[i])))
+            there = arena_printf(k->c->a, "%s%s%s", there, *there ? ", " : "", actions[i]).p;
+    }
+    wrong_value(k, action,
+        arena_printf(
+            k->c->a, "there are no hooks on %s:%s; there are on %s", resource.p, action.p, there)
+            .p);
+}
+
 static void check_hook(struct checking *k, const struct wharf_json *t)
 {
     wharf_str resource = json_text_or(t, "resource", ""), action = json_text_or(t, "action", ""),
@@ -276,8 +293,7 @@ static void check_hook(struct checking *k, const struct wharf_json *t)
     if (engine && !named_hookable(engine, resource, str_z("")))
         wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
     else if (engine && named_action(action) && !named_hookable(engine, resource, action))
-        wrong_value(k, action,
-            arena_printf(k->c->a, "there are no hooks on %s:%s", resource.p, action.p).p);
+        no_hooks(k, engine, resource, action);
     if (!named_action(action)) {
         str_near_try(&near, "create");
         str_near_try(&near, "update");
@@ -293,8 +309,9 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
     const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
 
+    k->trigger = 0;
     for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t;
-         t = t->next) {
+         t = t->next, k->trigger++) {
         wharf_str type = json_text_or(t, "type", "");
         bool hook = str_eqz(type, "hook");
         const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
@@ -406,8 +423,11 @@ static void load_main(struct checking *k)
     struct sandbox *sb = sandbox_prepare() ? sandbox_new(&config) : NULL;
     struct sandbox_error e;
 
-    if (!sb)
+    if (!sb) {
+        finding(k, folder_path(k->c->a, k->folder, "main.lua"), 1, 1,
+            "there is not enough memory to load it");
         return;
+    }
     sandbox_files(sb, folder_files(k->c->a, k->folder), k->folder->n);
     if (sandbox_load(sb, "main", &e))
         check_triggers(k, sb);

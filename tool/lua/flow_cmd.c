@@ -40,6 +40,12 @@ static const char *cell(const struct wharf_json *row, const char *name)
     return s.n ? s.p : "-";
 }
 
+static bool is_number(const char *text)
+{
+    return text[0] >= '1' && text[0] <= '9' && strlen(text) < 10 &&
+           strspn(text, "0123456789") == strlen(text);
+}
+
 /* ---- runs ---- */
 
 /* Prints a run in a line; named: with the name of its workflow. */
@@ -70,7 +76,7 @@ int lua_runs_command(struct cli *c, struct lua_server *s, const struct lua_flow_
         return lua_usage("wharf lua runs [ID|DIR], or wharf lua runs --all");
     if (o->all ? !server_find(s) : !(id = flow_named(c, s, 1)))
         return LUA_USAGE;
-    if (limit < 1 || limit > PAGE)
+    if ((o->limit && !is_number(o->limit)) || limit > PAGE)
         return lua_usage("--limit is a number from 1 to %d", PAGE);
     list = server_ask(c->a, s, "GET",
         arena_printf(c->a, "/v1/workflows/%s%sruns?limit=%ld%s%s", id ? id : "", id ? "/" : "",
@@ -133,6 +139,8 @@ int lua_logs_command(struct cli *c, struct lua_server *s)
     attempts = json_get(run, "attempts");
     for (const struct wharf_json *t = json_is(attempts, JSON_ARRAY) ? attempts->child : NULL; t;
          t = t->next) {
+        if (!json_is(json_get(t, "error"), JSON_OBJECT)) /* the last one, which succeeded */
+            continue;
         printf("attempt of %s: ", cell(t, "started_at"));
         print_error(json_get(t, "error"));
     }
@@ -230,12 +238,6 @@ int lua_versions_command(struct cli *c, struct lua_server *s)
         printf("%lld  %s  %s  %s\n", (long long)json_int_or(v, "version", 0),
             cell(v, "published_at"), cell(v, "published_by"), cell(v, "note"));
     return list ? LUA_FINE : LUA_FAILED;
-}
-
-static bool is_number(const char *text)
-{
-    return text[0] >= '1' && text[0] <= '9' && strlen(text) < 10 &&
-           strspn(text, "0123456789") == strlen(text);
 }
 
 int lua_roll_back_command(struct cli *c, struct lua_server *s, const char *note)

@@ -1,4 +1,5 @@
-/* lua_cmd.c - `wharf lua`: finds the command; what several of them need. */
+/* lua_cmd.c - `wharf lua`: finds the command, and which options it takes; what several of them
+ * need. */
 #include <string.h>
 
 #include "tool/lua/author.h"
@@ -24,6 +25,52 @@ struct all_options {
     struct lua_flow_options flow;
     struct lua_server server;
 };
+
+#define THERE "--server --target "
+
+/* The options of each command: what another one takes would be ignored. */
+static const struct {
+    const char *command, *options;
+} takes[] = {{"init", "--template"}, {"check", ""}, {"doc", "--annotations"},
+    {"test", "--filter --seed --format --coverage --jobs --timeout --update"},
+    {"run", "--trigger --input --stubs --event --live --server"},
+    {"replay", "--dir --secrets --server"}, {"pull", THERE "--version --force"},
+    {"push", THERE "--force"}, {"publish", THERE "--note"},
+    {"runs", THERE "--all --status --limit"}, {"logs", THERE}, {"retry", THERE "--failed --all"},
+    {"versions", THERE}, {"roll-back", THERE "--note"}, {"secret", THERE "--delete"},
+    {"enable", THERE}, {"disable", THERE}, {"diff", THERE "--version --against"}};
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = strstr(words, word); p; p = strstr(p + 1, word)) {
+        if ((p == words || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+            return true;
+    }
+    return false;
+}
+
+/* Tells whether the command takes all options that were said. Returns false after a message. */
+static bool options_fit(const char *command, const struct cli_option *opts, size_t n)
+{
+    size_t k = 0;
+
+    while (k < sizeof(takes) / sizeof(takes[0]) && strcmp(takes[k].command, command) != 0)
+        k++;
+    if (k == sizeof(takes) / sizeof(takes[0]))
+        return true; /* there is no such command, which is told */
+    for (size_t i = 0; i < n; i++) {
+        bool said = (opts[i].text && *opts[i].text) || (opts[i].flag && *opts[i].flag);
+
+        if (said && !has_word(takes[k].options, opts[i].name)) {
+            cli_fail("wharf lua %s takes no %s%s%s", command, opts[i].name,
+                *takes[k].options ? "; it takes " : "", takes[k].options);
+            return false;
+        }
+    }
+    return true;
+}
 
 /* Runs what needs no server. Returns -1 when the name is none of these. */
 static int run_here(struct cli *c, const char *name, struct all_options *o)
@@ -94,6 +141,8 @@ int command_lua(int argc, char **argv)
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return LUA_USAGE;
     name = c.n_words ? c.words[0] : "";
+    if (!options_fit(name, opts, sizeof(opts) / sizeof(opts[0])))
+        return LUA_USAGE;
     code = run_here(&c, name, &o);
     if (code < 0)
         code = run_there(&c, name, &o);

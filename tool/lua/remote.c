@@ -225,18 +225,20 @@ struct named {
     const char *id, *dir;
 };
 
-/* Reads the words behind the command: an id (wkf_…), a folder, or both. */
-static struct named named_by(const struct cli *c)
+/* Reads the words behind the command: an id (wkf_…), a folder, or both. Returns false when there
+ * are more. */
+static bool named_by(const struct cli *c, struct named *ret)
 {
-    struct named n = {NULL, NULL};
-
+    *ret = (struct named){NULL, NULL};
     for (size_t i = 1; i < c->n_words; i++) {
-        if (!strncmp(c->words[i], "wkf_", 4) && !n.id)
-            n.id = c->words[i];
+        if (!strncmp(c->words[i], "wkf_", 4) && !ret->id)
+            ret->id = c->words[i];
+        else if (!ret->dir)
+            ret->dir = c->words[i];
         else
-            n.dir = c->words[i];
+            return false;
     }
-    return n;
+    return true;
 }
 
 /* ---- a target: the same workflow on another server, or of another organization ---- */
@@ -255,16 +257,14 @@ static const char *target_path(struct arena *a, const char *dir, const char *tar
  * target's own. Returns false after a message. */
 static bool take_target(struct arena *a, const char *target, struct lua_folder *f)
 {
-    wharf_str text = file_read(target_path(a, f->dir, target), TEXT_MAX, a);
     struct json_error bad;
     struct buf out;
     struct jw w;
 
-    f->target = json_parse(a, text.p ? text : str_z("{}"), &bad);
-    if (!json_is(f->target, JSON_OBJECT)) {
-        cli_fail("%s: is no JSON object", target_path(a, f->dir, target));
+    if (!object_if_any(a, target_path(a, f->dir, target), &f->target))
         return false;
-    }
+    if (!f->target)
+        f->target = json_parse(a, str_z("{}"), &bad);
     buf_init(&out, TEXT_MAX);
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
@@ -407,10 +407,10 @@ static bool put_draft(struct cli *c, const struct named *n, const struct wharf_j
 int lua_pull_command(
     struct cli *c, struct lua_server *s, bool force, const struct lua_flow_options *o)
 {
-    struct named n = named_by(c);
+    struct named n;
     const struct wharf_json *draft, *version = NULL;
 
-    if (!n.id || c->n_words > 3 || s->target)
+    if (!named_by(c, &n) || !n.id || s->target)
         return lua_usage("wharf lua pull ID [DIR] [--version N] [--force]: the id begins with "
                          "wkf_; a target has no folder of its own");
     if (!server_find(s))
@@ -487,14 +487,14 @@ static bool put_pushed(struct cli *c, const struct lua_server *s, const char *di
 
 int lua_push_command(struct cli *c, struct lua_server *s, bool force)
 {
-    struct named n = named_by(c);
+    struct named n;
     struct lua_folder f;
     const struct wharf_json *draft, *shown = NULL;
     const char *id;
     long long before, after;
 
-    if (c->n_words > 3)
-        return lua_usage("wharf lua push [ID] [DIR] [--target NAME]");
+    if (!named_by(c, &n))
+        return lua_usage("wharf lua push [ID] [DIR] [--target NAME]: one folder");
     n.dir = n.dir ? n.dir : ".";
     if (!server_find(s) || !flow_folder(c, n.dir, s, &f))
         return LUA_USAGE;
@@ -520,14 +520,14 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
 
 int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
 {
-    struct named n = named_by(c);
+    struct named n;
     struct lua_folder f = {.dir = NULL};
     const struct wharf_json *row;
     struct buf body;
     struct jw w;
 
-    if (c->n_words > 3)
-        return lua_usage("wharf lua publish [ID] [DIR] [--note TEXT]");
+    if (!named_by(c, &n))
+        return lua_usage("wharf lua publish [ID] [DIR] [--note TEXT]: one folder");
     if (!server_find(s) || (!n.id && !flow_folder(c, n.dir ? n.dir : ".", s, &f)))
         return LUA_USAGE;
     n.id = n.id ? n.id : id_of(&n, &f);

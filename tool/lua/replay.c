@@ -10,7 +10,6 @@
 #include "tool/cli/http_client.h"
 #include "tool/lua/author.h"
 #include "secret/hide.h"
-#include "util/file.h"
 #include "util/str.h"
 #include "util/zone.h"
 
@@ -456,23 +455,23 @@ static void run(struct replay *r, const struct sandbox_file *files, size_t n)
 
 /* ---- the command ---- */
 
-static const struct wharf_json *object_of(struct replay *r, wharf_str text, const char *name)
+/* Reads a file with an object. Returns NULL after a message. */
+static const struct wharf_json *object_of(struct replay *r, const char *path)
 {
-    struct json_error bad;
-    const struct wharf_json *v = text.p ? json_parse(r->a, text, &bad) : NULL;
+    const struct wharf_json *v = json_of_file(r->a, path, RECORDING_MAX, NULL);
 
     if (json_is(json_get(v, "data"), JSON_OBJECT) &&
         json_get(v, "status")) /* the answer of the API, as it came */
         v = json_get(v, "data");
-    if (!json_is(v, JSON_OBJECT))
-        cli_fail("%s: there is no such file, or it is no JSON object", name);
+    if (v && !json_is(v, JSON_OBJECT))
+        cli_fail("%s: is no JSON object, but another kind of value", path);
     return json_is(v, JSON_OBJECT) ? v : NULL;
 }
 
 static bool read_recording(struct replay *r, const char *word, struct lua_server *s)
 {
     if (strncmp(word, "wkf_run_", 8) != 0)
-        r->doc = object_of(r, file_read(word, RECORDING_MAX, r->a), word);
+        r->doc = object_of(r, word);
     else if (server_find(s))
         r->doc = server_ask(r->a, s, "GET",
             arena_printf(r->a, "/v1/workflows/runs/%s/recording", word).p, str_z(""));
@@ -488,21 +487,19 @@ int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct
 {
     struct replay r = {.a = c->a};
     struct sandbox_file files[FILES_MAX];
-    struct lua_folders folders;
-    const char *only;
+    struct lua_folder folder;
     size_t n;
 
     if (c->n_words != 2)
         return lua_usage(
             "wharf lua replay RUN|FILE [--dir FOLDER] [--secrets FILE]: RUN begins with wkf_run_");
-    if (o->dir && !folders_read(c->a, o->dir, &folders, &only))
+    if (o->dir && !folder_one(c->a, o->dir, &folder))
         return LUA_USAGE;
     if (!read_recording(&r, c->words[1], s))
         return LUA_USAGE;
-    if (o->secrets &&
-        !(r.secrets = object_of(&r, file_read(o->secrets, RECORDING_MAX, c->a), o->secrets)))
+    if (o->secrets && !(r.secrets = object_of(&r, o->secrets)))
         return LUA_USAGE;
-    r.folder = o->dir ? &folders.items[0] : NULL;
+    r.folder = o->dir ? &folder : NULL;
     r.next = json_get(r.doc, "exchanges")->child;
     n = read_files(&r, files);
     if (!n)

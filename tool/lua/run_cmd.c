@@ -154,6 +154,8 @@ static const struct wharf_json *read_input(struct cli *c, const struct lua_run_o
     const struct wharf_json *given;
     struct json_error bad;
 
+    if (o->input)
+        return json_of_file(c->a, o->input, INPUT_MAX, ret_text);
     *ret_text = by_hand ? str_z("{}") : str_z("null"); /* as the server has it */
     if (o->event) {
         given = server_ask(
@@ -161,20 +163,15 @@ static const struct wharf_json *read_input(struct cli *c, const struct lua_run_o
         *ret_text = given ? json_pretty(c->a, given) : *ret_text;
         return given;
     }
-    if (o->input)
-        *ret_text = file_read(o->input, INPUT_MAX, c->a);
-    given = ret_text->p ? json_parse(c->a, *ret_text, &bad) : NULL;
-    if (!given)
-        cli_fail("%s: there is no such file, or it is no JSON", o->input);
-    return given;
+    return json_parse(c->a, *ret_text, &bad);
 }
 
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s)
 {
-    const char *handler = handler_of(o->trigger), *only;
+    const char *handler = handler_of(o->trigger);
     struct running r = {c->a, s};
     struct testing t = {.seed = 1, .zone = zone, .arg = &r, .live = o->live ? live : NULL};
-    struct lua_folders folders;
+    struct lua_folder folder;
     struct sandbox_file *files;
     struct json_error bad;
     wharf_str input;
@@ -191,27 +188,27 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
         return lua_usage("--event is the input of --trigger event");
     if ((o->live || o->event) && !server_find(s))
         return LUA_USAGE;
-    if (!folders_read(c->a, c->words[1], &folders, &only))
+    if (!folder_one(c->a, c->words[1], &folder))
         return LUA_USAGE;
     given = read_input(c, o, s, by_hand, &input);
     if (!given)
         return LUA_USAGE;
-    files = folder_files(c->a, &folders.items[0]);
-    t.n_files = folders.items[0].n;
+    files = folder_files(c->a, &folder);
+    t.n_files = folder.n;
     if (o->stubs && !add_stubs(c->a, o->stubs, files, &t.n_files, &t))
         return LUA_USAGE;
     engine = lua_engine(c);
     if (!engine || ((by_hand || !strcmp(handler, "on_event")) &&
-                       !input_fits(c->a, engine, folders.items[0].workflow, given,
+                       !input_fits(c->a, engine, folder.workflow, given,
                            by_hand ? str_z("") : json_text_or(given, "type", "none"))))
         return LUA_BROKEN;
     t.files = files;
-    t.hooks = folders.items[0].hooks;
-    t.workflow = folder_told(c->a, &folders.items[0], engine);
+    t.hooks = folder.hooks;
+    t.workflow = folder_told(c->a, &folder, engine);
     t.samples = json_parse(c->a, lua_samples(c->a, engine), &bad);
     buf_init(&out, RESULT_MAX);
     testing_once(&t, handler, input, &out);
-    code = tell(c->a, &folders.items[0], json_parse(c->a, buf_str(&out), &bad));
+    code = tell(c->a, &folder, json_parse(c->a, buf_str(&out), &bad));
     buf_done(&out);
     return code;
 }

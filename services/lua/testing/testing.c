@@ -322,7 +322,7 @@ static int set_clock(lua_State *lua)
     return 0;
 }
 
-/* Implements sample("events" | "resources", name) -> value or nil. */
+/* Implements sample("events" | "resources" | "left_out", name) -> value or nil. */
 static int sample(lua_State *lua)
 {
     struct world *w = sandbox_user(lua);

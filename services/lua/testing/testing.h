@@ -21,8 +21,8 @@ struct testing {
     bool hooks;
     bool update; /* test.snapshot notes instead of comparing */
     const char *filter; /* only cases with this text in their names; NULL: all */
-    /* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}; NULL: there are
-     * none */
+    /* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}, "left_out": {name of
+     * a resource: [fields that workflows' hooks are not shown]}}; NULL: there are none */
     const struct wharf_json *samples;
     /* what is said of the workflow: {"settings", "scopes", "http_hosts"}, and {"routes":
      * ["GET /v1/locations/:location locations:read", …]} by which scopes are known; NULL: nothing

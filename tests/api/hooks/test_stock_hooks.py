@@ -174,7 +174,9 @@ def test_at_its_own_location_is_no_other_place(server):
     town = Town(server)
     here, _ = town.place(prints=False, city="Berlin", state="BE", postal_code="10115", country_code="DE")
     near, _ = town.place(city="Berlin", state="BE", postal_code="10999", country_code="DE")
-    assert town.label(here, location_id=here) == near
+    assert town.label(here, location_id=here) == town.label(here, location_id=None, printer_id=None, printer_name=None) == near
+    job = {"data": b64(pdf()), "location_id": near, "resource": None}  # of no row
+    assert town.client.post(JOBS, job, expect=201).data["location_id"] == near
 
 
 def test_or_waits_at_its_own(server):

@@ -112,5 +112,54 @@ def test_which_are_meant_and_which_are_refused(org, mine):
     assert [r["run_id"] for r in mine.post(MANY, meant, expect=202).data["retried"]] == [rejected["id"]]
     org.client("workflow:read").refused("POST", MANY, 403, "scope_access", ["workflow:write"], body={})
     for body, path in (({"status": ["succeeded"]}, "status.0"), ({"status": []}, "status"), ({"limit": 101}, "limit"), ({"created_at": {"gte": "yesterday"}}, "created_at.gte"),
-                       ({"workflow_id": "wkf_0000000000000000000000"}, "workflow_id")):
+                       ({"workflow_id": "wkf_0000000000000000000000"}, "workflow_id"), ({"workflow_id": ""}, "workflow_id"), ({"after": ""}, "after"),
+                       ({"created_at": {"gte": "0000-01-01T00:00:00Z"}}, "created_at.gte"), ({"created_at": {"lt": "2026-01-01T00:00:00-16:00"}}, "created_at.lt")):
         mine.refused("POST", MANY, 400, "validation.failed", [path], body=body)
+    for moment in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999Z", "2016-12-31T23:59:60z", "2026-01-01t00:00:00-15:59"):
+        mine.post(MANY, {"created_at": {"lt": moment}, "status": ["skipped"]}, expect=202)
+
+
+def test_a_workflow_that_is_not_seen_is_none(org, mine):
+    here, there = (make_location(mine, n)["id"] for n in ("Here", "There"))
+    hidden = manual(mine, "error('no')", "Hidden", allowed_locations=[there])
+    asked(mine, hidden, {}, 400)
+    r = org.client("workflow:write", locations=[here]).refused("POST", MANY, 400, "validation.failed", ["workflow_id"], body={"workflow_id": hidden})
+    assert r.body["message"] == f"There is no workflow {hidden}"
+    assert len(mine.post(MANY, {"workflow_id": hidden}, expect=202).data["retried"]) == 1
+
+
+def test_runs_of_a_workflow_that_was_deleted_hold_up_nobody(mine):
+    """They stay in the list, and are told as the run by its id is: not found."""
+    gone, kept = manual(mine, "error('no')", "Gone"), manual(mine, "error('no')", "Kept")
+    for id in (gone, kept):
+        asked(mine, id, {}, 400)
+    lost, failed = (mine.get(f"{ALL}?workflow_id={id}").data[0]["id"] for id in (gone, kept))
+    mine.delete(f"{FLOWS}/{gone}", expect=200)
+    mine.refused("POST", f"{ALL}/{lost}/retry", 404, "not_found", None, body={})
+    r = mine.post(MANY, {}, expect=202)
+    assert [p["run_id"] for p in r.data["retried"]] == [failed] and r.data["refused"] == [{"run_id": lost, "code": "not_found"}]
+    assert r.body["message"] == "1 run is queued"
+
+
+def test_many_of_large_inputs(mine):
+    """As many as there may be: what is read of one is not held while the next ones are."""
+    hand = manual(mine, "error('no')", "Large", retry={"max": 0})
+    for _ in range(20):
+        asked(mine, hand, {"input": [0] * 32_700}, 400)  # read, each is 2 MB
+    said = mine.post(MANY, {}, expect=202).data
+    assert len(said["retried"]) == 20 and said["refused"] == []
+    again = until(lambda: (r := mine.get(f"{ALL}/{said['retried'][-1]['id']}").data)["finished_at"] and r)
+    assert again["input"] == {"value": [0] * 32_700}
+
+
+def test_where_to_go_on_has_to_be_there(fresh, org, mine):
+    """Old runs are deleted: behind one that is gone there would seem to be none."""
+    id = flow(mine, "error('no')", "Bad", retry={"max": 0})
+    for name in "ABC":
+        make_location(mine, name)
+    over(mine, id, 3)
+    first = mine.post(MANY, {"limit": 1}, expect=202).data
+    fresh.server.sql("DELETE FROM workflows.run WHERE id = %s", first["next"])
+    r = mine.refused("POST", MANY, 400, "validation.failed", ["after"], body={"after": first["next"]})
+    assert "without after" in r.body["message"]
+    assert len(mine.post(MANY, {"limit": 2}, expect=202).data["retried"]) == 2

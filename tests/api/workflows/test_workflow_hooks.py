@@ -42,7 +42,7 @@ def mine(fresh):
 
 @pytest.mark.parametrize("trigger, word", [
     ({"resource": "nothing", "action": "create", "phase": "before"}, "can have hooks"), ({"resource": "workflow", "action": "update", "phase": "before"}, "can have hooks"),
-    ({"resource": "api_key", "action": "create", "phase": "after"}, "can have hooks"), ({"resource": "location", "action": "merge", "phase": "before"}, "can have hooks"),
+    ({"resource": "api_key", "action": "create", "phase": "after"}, "can have hooks"), ({"resource": "location", "action": "merge", "phase": "before"}, "on location:merge; there are on create, update, delete"),
     ({"resource": "location", "action": "create"}, "phase is"), ({"resource": "location", "action": "create", "phase": "while"}, "phase is"),
     ({"phase": "before"}, "can have hooks"), ({"resource": "location", "action": "create", "phase": "before", "path": "x"}, "path")])
 def test_triggers_that_can_not_be(client, trigger, word):

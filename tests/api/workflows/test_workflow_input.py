@@ -189,6 +189,18 @@ def test_an_event_has_to_fit(fresh):
     assert until(lambda: client.get(f"{FLOWS}/runs/{again}").data["output"]) == {"value": "Harbour"}
 
 
+def test_what_does_not_fit_is_told_without_secrets(fresh):
+    """A name of a member may be one (spec 08 section 6, rule 11)."""
+    client = fresh.client()
+    schema = {"type": "object", "properties": {"data": {"type": "object", "properties": {"metadata": {"type": "object", "properties": {"dock": {"type": "string"}}, "additionalProperties": False}}}}}
+    id = client.post(FLOWS, {"name": "S", "source": "return {on_event = function() end}", "secrets": {"GATE": "s3cretgate"},
+                             "triggers": [{"type": "event", "events": ["location.created"], "input_schema": schema}]}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    make_location(client, "Dock", metadata={"s3cretgate": "1"})
+    run, = over(client, id)
+    assert run["status"] == "rejected" and "event.data.metadata.[secret:GATE]" in run["error"]["message"] and "s3cretgate" not in str(run), run["error"]
+
+
 def test_an_event_fits_one_of_the_triggers_that_take_it(fresh):
     """Triggers of the same types are told apart by their names; of those without one, one is enough. A draft is tried with an event by the same rule."""
     client = fresh.client()

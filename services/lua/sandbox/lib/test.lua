@@ -1,7 +1,7 @@
 -- wharf.test: cases, and the world that a run of a test sees
 -- (docs/spec/08-workflows-and-lua.md section 8); comparisons and sample inputs are in
--- test_values.lua. The engine (services/lua/testing/testing.c) makes
--- a state for each case, and one for each test.run; what that one asks its host for is served here.
+-- test_values.lua. The engine (services/lua/testing/testing.c) makes a state for each case, and one
+-- for each test.run; what that one asks its host for is served here.
 local host, wharf = ...
 local engine = wharf.testing
 local values = wharf.test_values
@@ -394,36 +394,36 @@ end
 
 local KV = {
   get = function(a)
-  local e = stored(a.key)
-  return e and { value = e.value }
+    local e = stored(a.key)
+    return e and { value = e.value }
   end,
   set = function(a)
-  local problem, code = refuses(a.key, a.value)
-  if problem then return nil, problem, code end
-  if a.if_absent and stored(a.key) then return { done = false } end
-  keep(a.key, a.value, a.ttl)
-  return { done = true }
+    local problem, code = refuses(a.key, a.value)
+    if problem then return nil, problem, code end
+    if a.if_absent and stored(a.key) then return { done = false } end
+    keep(a.key, a.value, a.ttl)
+    return { done = true }
   end,
   incr = function(a)
-  local e = stored(a.key)
-  if e and math.type(e.value) ~= "integer" then
-    return nil, "the value of '" .. a.key .. "' is no whole number", "kv.not_a_number"
-  end
-  local before = e and e.value or 0
-  local value = before + a.by
-  if a.by > 0 and value < before or a.by < 0 and value > before then
-    return nil, "the sum would be no number of 64 bits", "param.invalid"
-  end
-  local problem, code = refuses(a.key, value)
-  if problem then return nil, problem, code end
-  keep(a.key, value, a.ttl)
-  if e and not a.ttl then world.kv[a.key].ends = e.ends end
+    local e = stored(a.key)
+    if e and math.type(e.value) ~= "integer" then
+      return nil, "the value of '" .. a.key .. "' is no whole number", "kv.not_a_number"
+    end
+    local before = e and e.value or 0
+    local value = before + a.by
+    if a.by > 0 and value < before or a.by < 0 and value > before then
+      return nil, "the sum would be no number of 64 bits", "param.invalid"
+    end
+    local problem, code = refuses(a.key, value)
+    if problem then return nil, problem, code end
+    keep(a.key, value, a.ttl)
+    if e and not a.ttl then world.kv[a.key].ends = e.ends end
     return { value = value }
   end,
   cas = function(a)
     local e = stored(a.key)
-  local same = a.absent and e == nil
-    or not a.absent and e ~= nil and wharf.table.equal(e.value, a.old)
+    local same = a.absent and e == nil
+      or not a.absent and e ~= nil and wharf.table.equal(e.value, a.old)
     local problem, code
     if a.new ~= nil then problem, code = refuses(a.key, a.new) end
     if problem then return nil, problem, code end

@@ -147,10 +147,21 @@ function M.calls.request(over)
   return r
 end
 
+-- Takes out of the input what hooks of workflows are not shown, and names it, as servers do.
+local function leave_out(c)
+  for _, name in ipairs(not engine.hooks() and engine.sample("left_out", c.resource) or {}) do
+    if c.input[name] ~= nil then
+      c.input[name], c.without = nil, c.without or {}
+      c.without[#c.without + 1] = name
+    end
+  end
+end
+
 function M.calls.change(over)
   local c = merged({ action = "create", input = {} }, over)
   local sample = engine.sample("resources", c.resource)
   if not sample then host.raise("there is no resource '" .. tostring(c.resource) .. "'") end
+  leave_out(c)
   if c.action ~= "create" then c.old = merged(sample, c.old) end
   c.new = c.action ~= "delete" and merged(merged(c.old or sample, c.input), c.new) or c.new
   c.id = c.id or (c.new or c.old).id

@@ -40,12 +40,12 @@ end
 
 local ESCAPES = {
   html = function(s)
-  return (
-    s:gsub(
-      "[&<>\"']",
-      { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+    return (
+      s:gsub(
+        "[&<>\"']",
+        { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+      )
     )
-  )
   end,
   json = function(s) return (wharf.json.encode(s):sub(2, -2)) end,
   url = function(s) return wharf.url.encode(s) end,
