@@ -36,7 +36,7 @@ def links(text):
 
 def ask(who, method, path, body=None):
     kw = {} if body is None else {"json": body}
-    return requests.request(method, who.client.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=WAIT, **kw)
+    return who.client.http.request(method, who.client.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=WAIT, **kw)
 
 
 def others_requests(who, r):
@@ -52,6 +52,15 @@ def told(problems):
     for p in problems:
         kinds.setdefault(re.sub(r"_[0-9A-Za-z]{22}|mk\d+x\w+", "_", p.split(": …")[0].split(": ", 1)[1]), p)
     return f"{len(problems)} answers show too much, of {len(kinds)} kinds:\n" + "\n".join(list(kinds.values())[:60])
+
+
+def test_each_token_is_found_in_a_text(walls):
+    """What the tests below look for is seen wherever it stands, and nothing else is."""
+    hidden = walls.hidden(min(walls.whos, key=lambda who: sum(who.sees(r) for r in walls.rows)))
+    told = [(row, token) for row, tokens in hidden for token in tokens]
+    assert len(told) > 100 and {t[:2] == "mk" for _, t in told} == {True, False}
+    for row, token in told:
+        assert [t for _, t in hidden.shown(f'"a_{token}mk__{token}_"')].count(token) == 2 and hidden.shown(token[:-1] + "-") == hidden.shown("_" + token[1:-1]) == []
 
 
 def test_every_read_shows_only_what_the_key_may_see(walls):

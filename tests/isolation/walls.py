@@ -62,6 +62,25 @@ def place_field(resource):
     return name, "array" in resources.types(d["properties"][name])
 
 
+class Hidden(list):
+    """Rows with their tokens, which are looked for in a text all at once. A token is an id or a marker, so it ends with `_` and 22 characters or begins
+    with `mk`: there are few such places in a text, and thousands of tokens."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.ids, self.markers = {}, {}
+        for row, tokens in self:
+            for token in tokens:
+                kind = self.ids if re.fullmatch(r"\w+_[0-9A-Za-z]{22}", token) else self.markers
+                assert kind is self.ids or token.startswith("mk"), token
+                kind.setdefault(token[-22:] if kind is self.ids else token, []).append((row, token))
+        self.lengths = sorted({len(t) for t in self.markers})
+
+    def shown(self, text):
+        found = [pair for m in re.finditer(r"_(?=([0-9A-Za-z]{22}))", text) for pair in self.ids.get(m[1], ()) if pair[1] in text]
+        return found + [pair for m in re.finditer("mk", text) for n in self.lengths for pair in self.markers.get(text[m.start():m.start() + n], ())]
+
+
 class Row:
     def __init__(self, resource, id, org, place, marker, path, about=None):
         self.resource, self.id, self.org, self.place, self.marker, self.path, self.about = resource, id, org, place, marker, path, about
@@ -339,7 +358,7 @@ class Walls:
                 yield rows, filled
 
     def hidden(self, who):
-        return [(r, self.tokens(who, r)) for r in self.rows if not who.sees(r)]
+        return Hidden((r, self.tokens(who, r)) for r in self.rows if not who.sees(r))
 
     @staticmethod
     def reached(who, row):
@@ -355,11 +374,10 @@ class Walls:
 
     def check(self, who, path, text, hidden):
         """No id and no marker of a row that the key may not see; those that the request itself named are its own words."""
-        for row, tokens in hidden:
-            for token in tokens:
-                if token in text and token not in path:
-                    at = text.index(token)
-                    raise AssertionError(f"{who.name}: {path} shows {token} of {row}: …{text[max(0, at - 300):at + 120]}…")
+        for row, token in hidden.shown(text):
+            if token not in path:
+                at = text.index(token)
+                raise AssertionError(f"{who.name}: {path} shows {token} of {row}: …{text[max(0, at - 300):at + 120]}…")
 
     def state(self):
         """What stands in the tables of all rows, to be compared."""
