@@ -176,7 +176,7 @@ struct drawing {
     struct draw_bytes *blobs;
     size_t n_blobs;
     uint32_t format;
-    size_t (*zone)(const char *name, char *bytes); /* as of struct draw_eval */
+    struct draw_zones zones;
     int64_t end_us; /* by clock_monotonic_us */
     const char *complex; /* why it is too much, or NULL */
     struct draw_report report;

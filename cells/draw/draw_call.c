@@ -72,7 +72,7 @@ static void end(struct drawing *d)
 bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
     const struct draw_call *call, unsigned limit_ms, size_t (*zone)(const char *name, char *bytes))
 {
-    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zone = zone};
+    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zones = {.read = zone}};
     struct json_error bad;
     struct buf sources;
     bool good = take_blobs(&d, p, n, call);

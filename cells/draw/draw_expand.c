@@ -106,7 +106,7 @@ struct draw_eval expand_eval(struct drawing *d, const struct draw_vars *vars)
         .vars = vars,
         .page = d->page ? d->page : 1,
         .pages = d->pages ? d->pages : 1,
-        .zone = d->zone};
+        .zones = d->zones.read ? &d->zones : NULL};
 }
 
 /* Tells whether a text of the value has variables. */
