@@ -186,10 +186,10 @@ struct drawing {
     double page_width, page_height, top, right, bottom, left; /* margins, with head and foot */
     double dpi, snap; /* 0: bars are not snapped */
     struct buf *native; /* commands of ZPL for the page, in place of dots; NULL: all is dots */
-    unsigned page, pages; /* being drawn; of the record */
+    unsigned page, pages; /* being drawn, 0 while pages are laid out; of the record */
     struct buf *sources; /* of WHARF_DRAW_SOURCES, else NULL */
 
-    cairo_t *cairo; /* NULL while pages are laid out */
+    cairo_t *cairo; /* NULL while there is no paper */
     cairo_matrix_t to_page; /* from the device to points of the page */
     bool vector; /* a PDF is made */
     PangoContext *pango;

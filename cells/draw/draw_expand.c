@@ -206,7 +206,7 @@ bool expand_wanted(struct drawing *d, struct element *e)
             return report_error(d, e, "expression.invalid", "if: %s", eval.wrong);
         }
         e->waits = eval.said_page;
-        if (e->waits && !d->cairo)
+        if (e->waits && !d->page)
             return true; /* its page decides */
     }
     return value_truth(v);

@@ -1,7 +1,7 @@
 """Pages, margins, tables, flows, records (05 section 9.5)."""
 import pytest
 
-from drawing import PDF, REFUSED, TOO_COMPLEX, draw
+from drawing import PDF, PNG, REFUSED, TOO_COMPLEX, draw
 
 
 def label(text, y, **more):
@@ -55,6 +55,16 @@ def test_conditions_may_ask_for_the_page(tmp_path):
         label("Sign", 4, **{"if": "page == pages"}), label("more", 4, x=100, **{"if": "page < pages"}), label("never", 4, **{"if": "page > 9"})]}).check()
     assert made.report["pages"] == 3 and made.report["elements_total"] == made.report["elements_rendered"] == 5
     assert ["Sign" in made.text(p) for p in (1, 2, 3)] == [False, False, True] and "more" in made.text(2) and "never" not in made.text(3)
+
+
+@pytest.mark.parametrize("form", [PDF, PNG])
+def test_conditions_ask_for_the_page_of_each_record(tmp_path, form):
+    raw = [label("a", 10), label("b", 600), label("late {{n}}", 20, page=2, **{"if": "page == 2 && pages == 2"})]
+    made = draw(tmp_path, raw, form, footer={"height": 20, "raw": [label("Sign", 4, **{"if": "page == pages"})]}, told={"page": 4, "records": [{"n": i} for i in range(3)]})
+    assert made.report["element_errors"] == [] and made.report["pages"] == 6
+    if form == PDF:
+        assert [(f"late {n // 2}" in made.check().text(n + 1), "Sign" in made.text(n + 1)) for n in range(6)] == [(n % 2 == 1, n % 2 == 1) for n in range(6)]
+    assert made.report["elements_rendered"] == (12 if form == PDF else 3)
 
 
 def test_a_watermark_is_below_every_page(tmp_path):
