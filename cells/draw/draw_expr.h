@@ -44,7 +44,8 @@ struct draw_eval {
 
     /* told */
     bool said_page; /* page or pages was said */
-    wharf_str missing; /* the first path that is not there, where that left a text empty; or "" */
+    /* the first path that is not there, where that left a text or a part of it empty; or "" */
+    wharf_str missing;
     char wrong[EXPR_MESSAGE]; /* why it is no expression; "" */
 
     /* inside */

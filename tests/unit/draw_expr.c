@@ -158,7 +158,13 @@ static void test_what_is_missing_is_told(void **state)
         bool page;
     } rows[] = {{"{{order.po}}", "order.po", false}, {"{{name}}", "", false}, {"{{no}}", "", false},
         {"{{order.po | default:x}}", "", false}, {"{{order.po || name}}", "", false},
-        {"a {{x.y}} {{z}}", "x.y", false}, {"{{page}} / {{pages}}", "", true}};
+        {"{{order.po || ''}}", "", false}, {"{{order.po || x.y}}", "x.y", false},
+        {"{{order.po | upper}}", "order.po", false},
+        {"{{order.po | trim | pad:0}}", "order.po", false}, {"{{empty | upper}}", "", false},
+        {"{{'PO ' ~ order.po}}", "order.po", false}, {"{{'PO ' ~ (order.po || '-')}}", "", false},
+        {"{{(name || x.y) ~ no}}", "", false}, {"{{'PO ' ~ no}}", "", false},
+        {"{{order.po == 1}}", "", false}, {"a {{x.y}} {{z}}", "x.y", false},
+        {"{{page}} / {{pages}}", "", true}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct draw_vars vars;
@@ -213,7 +219,8 @@ static void test_inner_names_come_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(test_expressions), UNIT(test_texts), UNIT(test_filters),
-        UNIT(test_zones_are_kept), UNIT(test_what_is_missing_is_told), UNIT(test_limits), UNIT(test_inner_names_come_first)};
+        UNIT(test_zones_are_kept), UNIT(test_what_is_missing_is_told), UNIT(test_limits),
+        UNIT(test_inner_names_come_first)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
