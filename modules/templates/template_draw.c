@@ -125,6 +125,12 @@ static wharf_status judge_made(
                : W->err->current(req);
 }
 
+wharf_status draw_too_complex(wharf_req *req, wharf_str reason)
+{
+    return W->err->fail(req, ERR_TEMPLATE_TOO_COMPLEX, NULL,
+        "The definition can't be drawn: %s; make it simpler", reason.p);
+}
+
 static int64_t clock_ms(void)
 {
     struct timespec t;
@@ -151,8 +157,7 @@ wharf_status draw_make(wharf_req *req, const struct drawing *d, struct drawn *re
     if (s != WHARF_OK)
         return s;
     if (made.verdict == WHARF_DRAW_TOO_COMPLEX)
-        return W->err->fail(req, ERR_TEMPLATE_TOO_COMPLEX, NULL,
-            "The definition can't be drawn: %s; make it simpler", made.reason.p);
+        return draw_too_complex(req, made.reason);
     s = W->json->parse(req, made.report, &ret->report);
     ret->bytes = made.bytes;
     return s == WHARF_OK ? judge_made(req, d, &made, ret->report) : s;

@@ -31,7 +31,8 @@ extern const wharf_token_api *templates_token;
 extern wharf_plugin *templates_self;
 extern const wharf_str templates_manifest_text;
 
-enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000, FONT_BYTES_MAX = 10 << 20 };
+enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000 };
+enum { FONTS_MAX = 8, FONT_BYTES_MAX = 10 << 20 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 
@@ -124,6 +125,8 @@ struct drawn {
 wharf_str element_remark(wharf_req *req, const wharf_json *e);
 /* Writes the request of the cell. */
 wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sources *sources);
+/* Refuses what can't be drawn, with the cell's reason: template.too_complex. */
+wharf_status draw_too_complex(wharf_req *req, wharf_str reason);
 /* Draws. Problems: template.too_complex, .nothing_rendered, .render_failed and others. */
 wharf_status draw_make(wharf_req *req, const struct drawing *d, struct drawn *ret);
 /* Refuses a drawing from which an element is missing: template.render_failed. */
