@@ -42,6 +42,15 @@ static bool is_on_page(struct drawing *d, const struct element *e)
            (right > 0 || right == left) && (bottom > 0 || bottom == top);
 }
 
+void elements_done(struct element *first)
+{
+    for (struct element *e = first; e; e = e->next) {
+        elements_done(e->child);
+        if (e->kind->done && e->measured)
+            e->kind->done(e);
+    }
+}
+
 bool element_measure(struct drawing *d, struct element *e)
 {
     if (e->failed)

@@ -79,26 +79,6 @@ static struct draw_vars *row_variable(
     return v;
 }
 
-/* Makes the element that a column draws in each row. */
-static struct element *cell_element(struct making *m, unsigned column, unsigned number,
-    const struct draw_vars *vars, const struct wharf_json *json)
-{
-    struct wharf_json *list = ARENA_NEW(m->d->arena, struct wharf_json);
-    struct wharf_json *copy = ARENA_NEW(m->d->arena, struct wharf_json);
-    struct element *made;
-
-    *copy = *json;
-    copy->next = NULL;
-    *list = (struct wharf_json){.type = JSON_ARRAY, .count = 1, .child = copy};
-    made = expand_list(m->d, list, m->e->path, vars);
-    if (made) {
-        made->path = arena_printf(
-            m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), column, number);
-        made->index = m->e->index;
-    }
-    return made;
-}
-
 static void add_body(struct making *m, const struct draw_vars *vars, unsigned number)
 {
     struct table_row *row = add_row(m, ROW_BODY, m->t->n_columns);
@@ -109,7 +89,10 @@ static void add_body(struct making *m, const struct draw_vars *vars, unsigned nu
         const struct wharf_json *json = m->t->columns[i].json, *element = json_get(json, "element");
 
         if (json_is(element, JSON_OBJECT))
-            cells[i].e = cell_element(m, i, number, vars, element);
+            cells[i].e = expand_member(m->d, element,
+                arena_printf(
+                    m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), i, number),
+                vars);
         else
             cells[i].text = cell_text(m, vars, json_get(json, "value"));
     }
@@ -220,6 +203,28 @@ void cell_lay_out(struct table *t, const struct table_row *row, unsigned column,
     pango_layout_set_text(c->layout, row->cells[column].text.p, (int)row->cells[column].text.n);
 }
 
+/* Measures the element of a cell, and its copies. Returns how far down they reach. */
+static double element_height(
+    struct drawing *d, struct table *t, struct table_cell *cell, double width)
+{
+    double bottom = 0;
+
+    cell->width = 0;
+    for (struct element *e = cell->e; e; e = e->next) {
+        /* text is wrapped in the column; others have the width that they say */
+        e->flow_width = e->kind->measure == text_measure ? width : 0;
+        if (!element_measure(d, e))
+            continue;
+        cell->width = fmax(cell->width, e->x - cell->e->x + e->width);
+        bottom = fmax(bottom, e->y + e->height);
+    }
+    if (cell->width > width + 0.01)
+        report_warning(d, t->e, "", "table.cell_overflow",
+            "an element is %g pt wide, its column has %g pt inside", cell->width, width);
+    cell->height = bottom;
+    return bottom;
+}
+
 static double cell_height(struct drawing *d, struct table *t, struct table_row *row, unsigned i)
 {
     struct table_cell *cell = &row->cells[i];
@@ -227,16 +232,8 @@ static double cell_height(struct drawing *d, struct table *t, struct table_row *
     double width = (whole ? t->width : t->columns[i].width) - 2 * t->padding;
     int w, h;
 
-    if (cell->e) {
-        /* text is wrapped in the column; others have the width that they say */
-        cell->e->flow_width = cell->e->kind->measure == text_measure ? width : 0;
-        if (!element_measure(d, cell->e))
-            return 0;
-        if (cell->e->width > width + 0.01)
-            report_warning(d, t->e, "", "table.cell_overflow",
-                "an element is %g pt wide, its column has %g pt inside", cell->e->width, width);
-        return cell->e->y + cell->e->height;
-    }
+    if (cell->e)
+        return element_height(d, t, cell, width);
     if (!cell->text.n)
         return 0;
     cell_lay_out(t, row, i, width);

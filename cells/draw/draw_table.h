@@ -12,7 +12,8 @@ enum row_kind { ROW_HEAD, ROW_GROUP, ROW_BODY, ROW_FOOT, ROW_EMPTY };
 
 struct table_cell {
     wharf_str text;
-    struct element *e; /* instead of the text */
+    struct element *e; /* and its copies, instead of the text */
+    double width, height; /* of these */
 };
 
 struct table_row {

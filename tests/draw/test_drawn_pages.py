@@ -72,6 +72,16 @@ def test_a_watermark_is_below_every_page(tmp_path):
     assert "DRAFT" in made.text(1) and "DRAFT" in made.text(2) and made.report["elements_rendered"] == 3
 
 
+def test_a_watermark_and_an_element_of_a_cell_have_copies(tmp_path):
+    made = draw(tmp_path, [{"type": "table", "x": 20, "y": 100, "width": 240, "rows": [["a", "b"], ["c"]], "columns": [
+        {"header": "Codes", "element": {"type": "text", "value": "code-{{item}}", "repeat": {"each": "row", "dx": 60}}}]}],
+                watermark=label("MARK{{i}}", 200, repeat={"each": "list", "dy": 50}), data={"list": [1, 2, 3]}).check()
+    words = {w[0]: w for w in made.words()[0]}
+    assert {"MARK0", "MARK1", "MARK2", "code-a", "code-b", "code-c"} <= set(words) and made.report["elements_total"] == made.report["elements_rendered"] == 7
+    assert abs(words["code-b"][1] - words["code-a"][1] - 60) < 1 and abs(words["MARK2"][2] - 300) < 1
+    assert words["code-c"][2] > words["code-b"][2]
+
+
 def test_records_are_copies(tmp_path):
     made = draw(tmp_path, [label("No {{n}} {{page}}/{{pages}}", 10)], told={"records": [{"n": i} for i in range(5)]}).check()
     assert made.report["pages"] == 5 and "No 3 1/1" in made.text(4)
@@ -124,6 +134,24 @@ def test_rows_are_cut_between_lines_where_they_must_or_may(tmp_path, keep, words
              if any(w[0] == row["k"] for w in page)]
     assert all(whole) == (keep and words == 60)
     assert sorted(f for f in found if f.startswith("end")) == sorted(f"end{i}" for i in range(12))
+
+
+@pytest.mark.parametrize("valign", ["top", "bottom"])
+def test_an_element_beside_a_row_that_is_cut(tmp_path, valign):
+    """It stands on one of the row's pages, and is no error on the others."""
+    element = {"type": "table", "x": 36, "y": 36, "width": 300, "rows": [" ".join(f"w{k}" for k in range(900))], "columns": [
+        {"header": "Long", "value": "{{row}}", "width": 80}, {"element": {"type": "code128", "value": "ONE", "width": 90, "height": 30, "show_text": True}, "valign": valign}]}
+    made = draw(tmp_path, [element], size="letter").check()
+    pages = [[w[0] for w in page] for page in made.words()]
+    assert len(pages) > 2 and made.report["element_errors"] == [] and made.report["elements_rendered"] == 2
+    assert [page.count("ONE") for page in pages] == [(i == (0 if valign == "top" else len(pages) - 1)) for i in range(len(pages))]
+
+
+def test_dates_of_many_rows_in_a_zone(tmp_path):
+    element, data = table(5000)
+    element["columns"] = [{"value": "{{row.qty | date:'HH:mm',America/New_York}}"}]
+    made = draw(tmp_path, [element], size="letter", data=data).check()
+    assert "19:00" in made.text()
 
 
 def test_what_stands_after_a_table_is_below_its_end(tmp_path):
