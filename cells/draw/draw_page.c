@@ -124,6 +124,7 @@ static void take_band(struct drawing *d, struct band *b, const char *key, double
 static bool take_sheet(struct pages *p)
 {
     const struct element e = {.json = json_get(p->d->body, "sheet")};
+    const struct element told = {.json = p->d->request};
     struct sheet *s = &p->sheet;
     double start;
 
@@ -138,7 +139,10 @@ static bool take_sheet(struct pages *p)
     s->y = el_number(&e, "offset_y", 0);
     start = el_number(&e, "start_at", 1);
     s->next = start >= 1 && start <= s->columns * s->rows ? (unsigned)start - 1 : 0;
-    return named_size(el_text(&e, "size", "A4"), &s->width, &s->height) ||
+    s->width = el_number(&told, "sheet_width", 0);
+    s->height = el_number(&told, "sheet_height", 0);
+    return (s->width > 0 && s->height > 0) ||
+           named_size(el_text(&e, "size", "A4"), &s->width, &s->height) ||
            report_problem(p->d, str_z("sheet.size"), "there is no such paper");
 }
 

@@ -35,6 +35,7 @@ static void put_body(const struct drawing *d, wharf_out *out)
 wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sources *sources)
 {
     wharf_out *out = W->json->writer(req);
+    const struct paper *sheet = sheet_paper(d->body);
     struct page page;
 
     body_page(req, d->body, &page);
@@ -42,6 +43,10 @@ wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sou
     put_body(d, out);
     W->json->put(out, "width", val_double(page.width));
     W->json->put(out, "height", val_double(page.height));
+    if (sheet) {
+        W->json->put(out, "sheet_width", val_double(sheet->width));
+        W->json->put(out, "sheet_height", val_double(sheet->height));
+    }
     if (d->records)
         W->json->put(out, "records", val_json(d->records));
     /* Nothing else changes from one request to the next: what does not ask for the time is drawn

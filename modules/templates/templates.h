@@ -90,6 +90,10 @@ struct page {
 };
 /* Finds the page of a definition, as it is turned. */
 void body_page(wharf_req *req, const wharf_json *body, struct page *ret_page);
+/* Returns the paper of the sheet of a definition; NULL: it has none, or there is no such paper. */
+const struct paper *sheet_paper(const wharf_json *body);
+/* Judges which paper the sheet says that a body has. root: the path that leads to the body. */
+void sheet_judge(wharf_req *req, const wharf_json *body, const struct place *root);
 /* Judges a definition: shape is its shape, NULL when that was judged before, root the path that
  * leads to it. Each problem is told. ret_page: its page. */
 wharf_status body_judge(wharf_req *req, const wharf_json *body, const char *shape,
@@ -134,7 +138,8 @@ wharf_status draw_complete(wharf_req *req, const struct drawn *drawn);
 
 /* ---- template_output.c: where it goes, and the answer ---- */
 struct output {
-    const wharf_json *wish; /* output, document, print, filename */
+    const wharf_json *wish; /* output, document, print */
+    wharf_str filename; /* without its ending; empty: the usual one */
     const wharf_json *resource; /* {type, id} that a document is linked to, or NULL */
     const char *category; /* of a document whose request names none, or NULL */
     uint32_t format;

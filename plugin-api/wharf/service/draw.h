@@ -34,7 +34,8 @@ typedef struct wharf_draw_wish {
     /* One JSON object. body: the definition, of the shape that the specification gives (section
      * 9.1), as it was sent; its shape is checked by the caller. records: array of data, absent:
      * one record, the body's `data`. now: a time of RFC 3339. context: {location, organization,
-     * template}. page: of a PNG. images: {"<path of an element>": index of a blob}.
+     * template}. width, height: of the page, sheet_width, sheet_height: of a sheet, in points;
+     * absent: as the body's names of papers say. page: of a PNG. images: {"<path of an element>": index of a blob}.
      * image_errors: {"<path>": {code, message}}, reported as that element's. fonts: array of
      * {family, weight, style, blob}. Paths: "raw.3", of children "raw.3.children.0"; with an
      * element that is repeated "raw.3" is of all, "raw.3#2" of its third copy (which WHARF_DRAW_
