@@ -166,7 +166,7 @@ struct layout {
 /* Puts the elements of a record on pages. False: it is too much. */
 bool layout_make(struct drawing *d, struct element *first, struct layout *ret);
 struct piece *layout_add(struct drawing *d, struct layout *l, struct element *e, unsigned page);
-/* Return how far up and down it reaches when it is turned. */
+/* Returns how far up it reaches when it is turned; the next one: how far down. */
 double layout_top(const struct element *e);
 double layout_bottom(const struct element *e);
 
