@@ -33,14 +33,24 @@ static struct table_row *add_row(struct making *m, enum row_kind kind, unsigned 
     return row;
 }
 
-/* Puts the variables into one text. Returns "" when the expression is wrong, which was told. */
-static wharf_str cell_text(
-    struct making *m, const struct draw_vars *vars, const struct wharf_json *v)
+/* Puts the variables into the text of a cell: "" when the expression is wrong, which was told. That
+ * it says page makes the cell late, not the table. v: may be NULL. */
+static void set_text(struct drawing *d, struct element *e, struct table_cell *cell,
+    const struct draw_vars *vars, const struct wharf_json *v)
 {
-    if (!v)
-        return str_z("");
-    v = expand_value(m->d, m->e, vars, v, NULL);
-    return value_as_text(m->d->arena, v);
+    bool table_late = e->late;
+
+    e->late = false;
+    cell->text = value_as_text(d->arena, v ? expand_value(d, e, vars, v, NULL) : NULL);
+    cell->late = e->late ? v : NULL;
+    cell->vars = vars;
+    e->late = table_late;
+}
+
+void cell_again(struct drawing *d, struct table *t, struct table_cell *cell)
+{
+    if (cell->late)
+        set_text(d, t->e, cell, cell->vars, cell->late);
 }
 
 /* ---- the rows of the data ---- */
@@ -94,7 +104,7 @@ static void add_body(struct making *m, const struct draw_vars *vars, unsigned nu
                     m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), i, number),
                 vars);
         else
-            cells[i].text = cell_text(m, vars, json_get(json, "value"));
+            set_text(m->d, m->e, &cells[i], vars, json_get(json, "value"));
     }
 }
 
@@ -119,9 +129,10 @@ static const struct wharf_json *add_group(
     if (last && value_equal(last, value))
         return value;
     row = add_row(m, ROW_GROUP, 1);
-    row->cells[0].text = json_is(head, JSON_STRING)
-                             ? cell_text(m, row_variable(m, vars, "group", value), head)
-                             : value_as_text(m->d->arena, value);
+    if (json_is(head, JSON_STRING))
+        set_text(m->d, m->e, &row->cells[0], row_variable(m, vars, "group", value), head);
+    else
+        row->cells[0].text = value_as_text(m->d->arena, value);
     return value;
 }
 
@@ -151,7 +162,7 @@ static void add_feet(struct making *m)
         unsigned i = 0;
 
         for (const struct wharf_json *c = f->child; c && i < m->t->n_columns; c = c->next, i++)
-            row->cells[i].text = cell_text(m, m->e->vars, c);
+            set_text(m->d, m->e, &row->cells[i], m->e->vars, c);
     }
 }
 
@@ -167,7 +178,7 @@ static void add_head(struct making *m)
         return;
     row = add_row(m, ROW_HEAD, m->t->n_columns);
     for (unsigned i = 0; i < m->t->n_columns; i++)
-        row->cells[i].text = cell_text(m, m->e->vars, json_get(m->t->columns[i].json, "header"));
+        set_text(m->d, m->e, &row->cells[i], m->e->vars, json_get(m->t->columns[i].json, "header"));
 }
 
 bool rows_make(struct drawing *d, struct element *e, struct table *t)

@@ -356,6 +356,7 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
     double room = row->height - 2 * t->padding;
     int w, h;
 
+    cell_again(d, t, &row->cells[i]);
     if (!row->cells[i].text.n)
         return;
     cell_lay_out(t, row, i, width - 2 * t->padding);

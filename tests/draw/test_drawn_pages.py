@@ -147,6 +147,17 @@ def test_an_element_beside_a_row_that_is_cut(tmp_path, valign):
     assert [page.count("ONE") for page in pages] == [(i == (0 if valign == "top" else len(pages) - 1)) for i in range(len(pages))]
 
 
+def test_cells_say_the_page_that_they_are_on(tmp_path):
+    """Each row is made once, however many pages there are."""
+    element, data = table(3000, footer_rows=[["Total", "", "{{page}}/{{pages}}"]])
+    element["columns"] = [{"header": "Page {{page}} of {{pages}}", "value": "{{row.sku}}", "width": 150}, {"header": "On", "value": "on{{page}}"}, {"element": {"type": "rect", "width": 5, "height": 5}}]
+    made = draw(tmp_path, [element], size="letter", data=data, limit=10000).check()
+    pages = [[w[0] for w in page] for page in made.words()]
+    assert len(pages) > 60 and made.report["elements_total"] == made.report["elements_rendered"] == 3001
+    assert all(page[:4] == ["Page", str(i), "of", str(len(pages))] and {w for w in page if w[:2] == "on"} == {f"on{i}"} for i, page in enumerate(pages, 1))
+    assert pages[-1][-1] == f"{len(pages)}/{len(pages)}"
+
+
 def test_dates_of_many_rows_in_a_zone(tmp_path):
     element, data = table(5000)
     element["columns"] = [{"value": "{{row.qty | date:'HH:mm',America/New_York}}"}]
