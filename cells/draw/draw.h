@@ -89,7 +89,7 @@ struct element {
     const struct draw_vars *vars;
     const struct element_kind *kind;
     wharf_str path; /* "raw.3#1.children.0" */
-    uint32_t index; /* in `raw` */
+    int index; /* in `raw`; -1: it stands elsewhere */
     bool late; /* says page or pages: variables are put in again when it is drawn */
     bool waits; /* its condition asks for page or pages: judged when it is drawn */
     bool failed; /* its error is told */

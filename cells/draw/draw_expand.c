@@ -298,6 +298,14 @@ static void take_children(struct drawing *d, struct element *e, unsigned depth)
             d, c, arena_printf(d->arena, "%.*s.children.%u", STR_ARG(e->path), i), e->vars, &list);
 }
 
+/* Returns the place in `raw` that a path leads to or into; -1: it leads elsewhere. */
+static int index_of(wharf_str path)
+{
+    const char *colon = memchr(path.p, ':', path.n), *at = colon ? colon + 1 : path.p;
+
+    return strncmp(at, "raw.", 4) == 0 ? (int)strtol(at + 4, NULL, 10) : -1;
+}
+
 /* Makes the element itself, or notes why it is none. */
 static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str path,
     const struct draw_vars *vars, double dx, double dy, struct list *list)
@@ -311,8 +319,7 @@ static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str 
     d->elements++;
     *e = (struct element){.json = v, .written = v, .vars = vars, .path = path};
     e->kind = kind_of(json_text_or(v, "type", ""));
-    if (strchr(path.p, '.'))
-        e->index = (uint32_t)strtoul(strchr(path.p, '.') + 1, NULL, 10);
+    e->index = index_of(path);
     if (!e->kind) {
         report_problem(d, path, "%s elements are not drawn by this version",
             json_text_or(v, "type", "such").p);
@@ -357,8 +364,7 @@ static const struct wharf_json *repeat_list(struct drawing *d, const struct whar
     struct element e = {.json = v, .written = v, .vars = vars, .path = path};
     struct draw_eval eval = expand_eval(d, vars);
 
-    if (strchr(path.p, '.'))
-        e.index = (uint32_t)strtoul(strchr(path.p, '.') + 1, NULL, 10);
+    e.index = index_of(path);
     if (json_is(each, JSON_STRING)) {
         each = expr_value(&eval, each->text);
         if (!each) {

@@ -155,6 +155,14 @@ def test_a_broken_element_is_told_and_the_rest_is_drawn(tmp_path):
     assert made.text().count("line") == 9
 
 
+def test_only_elements_of_raw_have_an_index(tmp_path):
+    bad, good = {"type": "qr", "x": 5, "y": 0, "size": 10, "value": ""}, {"type": "text", "x": 5, "y": 5, "value": "a"}
+    made = draw(tmp_path, [good, {"type": "group", "x": 0, "y": 0, "children": [good, bad]}], header={"height": 20, "raw": [good, good, bad]}, watermark=bad,
+                told={"records": [{}, {}]}).check()
+    assert [(e["path"], e["index"]) for e in made.report["element_errors"]] == [
+        (f"{i}:{path}", index) for i in (0, 1) for path, index in (("watermark", None), ("raw.1.children.1", 1), ("header.raw.2", None))]
+
+
 @pytest.mark.parametrize("element,code", [
     ({"type": "image", "width": 10, "value": "no base64!"}, "image.decode"),
     ({"type": "image", "width": 10, "value": b64(b"just text")}, "image.format"),
