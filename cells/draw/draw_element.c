@@ -92,6 +92,8 @@ static bool begin_link(struct drawing *d, struct element *e)
         /* without a tag of structure around it cairo names a tree that it does not write */
         cairo_tag_begin(d->cairo, "P", NULL);
         cairo_tag_begin(d->cairo, CAIRO_TAG_LINK, attributes.p);
+    } else {
+        report_warning(d, e, "link", "element.link", "a link has at most 8 KB");
     }
     to.n = attributes.failed ? 0 : to.n;
     buf_done(&attributes);

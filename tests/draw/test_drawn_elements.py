@@ -279,6 +279,12 @@ def test_links_and_information(tmp_path):
     assert b"https://x.example/a?b=%27c%27" in (tmp_path / "plain.pdf").read_bytes()
 
 
+@pytest.mark.parametrize("link", ["http://x.example", "https://x.example/{{ 1 | pad:9000 }}"])
+def test_a_link_that_can_not_be_made_is_told(tmp_path, link):
+    made = draw(tmp_path, [{"type": "text", "x": 10, "y": 10, "value": "here", "link": link}]).check()
+    assert made.warned() == [("raw.0.link", "element.link")] and "here" in made.text() and b"/URI" not in made.bytes
+
+
 def test_the_language_of_a_pdf(tmp_path):
     raw = [{"type": "text", "x": 10, "y": 10, "value": "ici"}]
     assert b"/Lang (fr-CA)" in draw(tmp_path, raw, info={"lang": "fr-CA"}).check().bytes
