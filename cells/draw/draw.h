@@ -23,7 +23,7 @@ enum {
     PAGES_MAX = 500,
     RECORDS_MAX = 1000,
     IMAGES_MAX = 50, /* different ones */
-    IMAGE_BYTES_MAX = 10 << 20,
+    IMAGE_BYTES_MAX = 10000000,
     IMAGE_PIXELS_MAX = 40000000,
     IMAGE_BOX_MAX = 5000, /* points of a side */
     SIDE_MAX = 14400,
@@ -89,8 +89,7 @@ struct element {
     const struct draw_vars *vars;
     const struct element_kind *kind;
     wharf_str path; /* "raw.3#1.children.0" */
-    uint32_t index; /* in `raw` */
-    unsigned record; /* from 1 on */
+    int index; /* in `raw`; -1: it stands elsewhere */
     bool late; /* says page or pages: variables are put in again when it is drawn */
     bool waits; /* its condition asks for page or pages: judged when it is drawn */
     bool failed; /* its error is told */
@@ -110,6 +109,9 @@ struct element {
  * none. */
 struct element *expand_list(
     struct drawing *d, const struct wharf_json *list, wharf_str base, const struct draw_vars *vars);
+/* Makes the element that a member is, and its copies where it repeats. path: of the member. */
+struct element *expand_member(
+    struct drawing *d, const struct wharf_json *v, wharf_str path, const struct draw_vars *vars);
 /* Tells whether its condition holds; what asks for a page holds while there is none yet. A
  * condition that is wrong fails it. */
 bool expand_wanted(struct drawing *d, struct element *e);
@@ -164,32 +166,34 @@ struct layout {
 /* Puts the elements of a record on pages. False: it is too much. */
 bool layout_make(struct drawing *d, struct element *first, struct layout *ret);
 struct piece *layout_add(struct drawing *d, struct layout *l, struct element *e, unsigned page);
-/* Returns how far down it reaches when it is turned. */
+/* Returns how far up it reaches when it is turned; the next one: how far down. */
+double layout_top(const struct element *e);
 double layout_bottom(const struct element *e);
 
 /* ---- draw_page.c ---- */
 
 struct drawing {
     struct arena *arena;
-    const struct wharf_json *request, *body, *images, *image_errors;
+    const struct wharf_json *request, *body;
+    struct json_index images, image_errors; /* by paths of elements */
     const struct draw_vars *builtins;
     struct draw_bytes *blobs;
     size_t n_blobs;
     uint32_t format;
-    size_t (*zone)(const char *name, char *bytes); /* as of struct draw_eval */
+    struct draw_zones zones;
     int64_t end_us; /* by clock_monotonic_us */
     const char *complex; /* why it is too much, or NULL */
     struct draw_report report;
     unsigned elements;
-    unsigned record, records; /* which is expanded now */
+    unsigned record, records; /* which is expanded now, from 0 on; of how many */
 
     double page_width, page_height, top, right, bottom, left; /* margins, with head and foot */
     double dpi, snap; /* 0: bars are not snapped */
     struct buf *native; /* commands of ZPL for the page, in place of dots; NULL: all is dots */
-    unsigned page, pages; /* being drawn; of the record */
+    unsigned page, pages; /* being drawn, 0 while pages are laid out; of the record */
     struct buf *sources; /* of WHARF_DRAW_SOURCES, else NULL */
 
-    cairo_t *cairo; /* NULL while pages are laid out */
+    cairo_t *cairo; /* NULL while there is no paper */
     cairo_matrix_t to_page; /* from the device to points of the page */
     bool vector; /* a PDF is made */
     PangoContext *pango;
@@ -209,6 +213,8 @@ bool draw_all(struct drawing *d, struct buf *out);
 const struct element_kind *kind_of(wharf_str type);
 /* Measures it, once. False: its error is told. */
 bool element_measure(struct drawing *d, struct element *e);
+/* Gives back what measure() made, of all elements of a list and what they hold. */
+void elements_done(struct element *first);
 /* Draws it at its own place; the piece says how much of it, NULL: all. */
 bool element_draw(struct drawing *d, struct element *e, const struct piece *piece);
 /* Returns where a point of the element's space is on the page, and back. */
@@ -270,6 +276,10 @@ void barcode_done(struct element *e);
 
 bool image_measure(struct drawing *d, struct element *e);
 bool image_draw(struct drawing *d, struct element *e);
+/* Returns what names the image of an element: the id of a document, a URL, or the bytes as text. */
+wharf_str image_source(const struct element *e);
+/* Tells whether the bytes of a source come from the server. */
+bool image_is_elsewhere(const struct element *e, wharf_str source);
 bool svg_measure(struct drawing *d, struct element *e);
 bool image_prepare(void); /* before the walls */
 void image_forget(struct drawing *d);

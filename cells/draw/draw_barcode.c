@@ -450,7 +450,7 @@ static bool leave_to_printer(
     wharf_str color = el_text(e, "color", "#000000"), ecc = el_text(e, "ecc", "M");
     const struct zpl_code code = {.value = m->data,
         .qr = m->kind->zint == BARCODE_QRCODE,
-        .ecc = ecc.p[0],
+        .ecc = ecc.n ? ecc.p[0] : 'M',
         .x = x,
         .y = y,
         .module = m->module,

@@ -72,7 +72,7 @@ static void end(struct drawing *d)
 bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
     const struct draw_call *call, unsigned limit_ms, size_t (*zone)(const char *name, char *bytes))
 {
-    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zone = zone};
+    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zones = {.read = zone}};
     struct json_error bad;
     struct buf sources;
     bool good = take_blobs(&d, p, n, call);
@@ -90,8 +90,8 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
         d.end_us = limit_ms > TIME_LEFT_MS
                        ? clock_monotonic_us() + (int64_t)(limit_ms - TIME_LEFT_MS) * 1000
                        : 0;
-        d.images = json_get(d.request, "images");
-        d.image_errors = json_get(d.request, "image_errors");
+        d.images = json_index(d.arena, json_get(d.request, "images"));
+        d.image_errors = json_index(d.arena, json_get(d.request, "image_errors"));
         d.builtins = builtins_of(&d);
         d.sources = call->format == DRAW_SOURCES ? &sources : NULL;
         ret->told.verdict = (refuse_unknown(&d) && draw_all(&d, &ret->bytes)) ? DRAW_GOOD

@@ -10,8 +10,8 @@ struct draw_result { /* zeroed */
     struct buf bytes, report;
 };
 
-/* Draws what the bytes of a call say. zone: as of struct draw_eval. Returns false when they are no
- * call. */
+/* Draws what the bytes of a call say. zone: as read() of struct draw_zones. Returns false when they
+ * are no call. */
 bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
     const struct draw_call *call, unsigned limit_ms, size_t (*zone)(const char *name, char *bytes));
 void draw_result_done(struct draw_result *r);

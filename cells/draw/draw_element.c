@@ -42,6 +42,15 @@ static bool is_on_page(struct drawing *d, const struct element *e)
            (right > 0 || right == left) && (bottom > 0 || bottom == top);
 }
 
+void elements_done(struct element *first)
+{
+    for (struct element *e = first; e; e = e->next) {
+        elements_done(e->child);
+        if (e->kind->done && e->measured)
+            e->kind->done(e);
+    }
+}
+
 bool element_measure(struct drawing *d, struct element *e)
 {
     if (e->failed)
@@ -83,6 +92,8 @@ static bool begin_link(struct drawing *d, struct element *e)
         /* without a tag of structure around it cairo names a tree that it does not write */
         cairo_tag_begin(d->cairo, "P", NULL);
         cairo_tag_begin(d->cairo, CAIRO_TAG_LINK, attributes.p);
+    } else {
+        report_warning(d, e, "link", "element.link", "a link has at most 8 KB");
     }
     to.n = attributes.failed ? 0 : to.n;
     buf_done(&attributes);

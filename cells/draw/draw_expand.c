@@ -12,6 +12,8 @@
 static const char *const apart[] = {"if", "repeat", "children", "columns", "rows", "group_by",
     "group_header", "footer_rows", "id", "after", NULL};
 
+#define NUMBER_MAX 1e6 /* of a member */
+
 /* ---- members ---- */
 
 bool el_has(const struct element *e, const char *key)
@@ -25,7 +27,7 @@ double el_number(const struct element *e, const char *key, double fallback)
 {
     double d;
 
-    return value_as_number(json_get(e->json, key), &d) && fabs(d) <= 1e6 ? d : fallback;
+    return value_as_number(json_get(e->json, key), &d) && fabs(d) <= NUMBER_MAX ? d : fallback;
 }
 
 wharf_str el_text(const struct element *e, const char *key, const char *fallback)
@@ -106,7 +108,17 @@ struct draw_eval expand_eval(struct drawing *d, const struct draw_vars *vars)
         .vars = vars,
         .page = d->page ? d->page : 1,
         .pages = d->pages ? d->pages : 1,
-        .zone = d->zone};
+        .zones = d->zones.read ? &d->zones : NULL};
+}
+
+/* Tells whether a name is in a list that ends with NULL; the list may be NULL. */
+static bool is_among(wharf_str name, const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++) {
+        if (str_eqz(name, list[i]))
+            return true;
+    }
+    return false;
 }
 
 /* Tells whether a text of the value has variables. */
@@ -115,11 +127,7 @@ static bool has_variables(const struct wharf_json *v, const char *const *skipped
     if (json_is(v, JSON_STRING))
         return expr_has(v->text);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
-        bool skip = false;
-
-        for (size_t i = 0; skipped && skipped[i]; i++)
-            skip = skip || str_eqz(c->key, skipped[i]);
-        if (!skip && has_variables(c, NULL))
+        if (!is_among(c->key, skipped) && has_variables(c, NULL))
             return true;
     }
     return false;
@@ -157,13 +165,10 @@ const struct wharf_json *expand_value(struct drawing *d, struct element *e,
     last = &copy->child;
     for (const struct wharf_json *c = v->child; c; c = c->next) {
         struct wharf_json *member = ARENA_NEW(d->arena, struct wharf_json);
-        const struct wharf_json *made = c;
-        bool skip = false;
+        const struct wharf_json *made = is_among(c->key, skipped)
+                                            ? c
+                                            : expand_value(d, e, vars, c, NULL);
 
-        for (size_t i = 0; skipped && skipped[i]; i++)
-            skip = skip || str_eqz(c->key, skipped[i]);
-        if (!skip)
-            made = expand_value(d, e, vars, c, NULL);
         if (!made)
             return NULL;
         *member = *made;
@@ -176,9 +181,36 @@ const struct wharf_json *expand_value(struct drawing *d, struct element *e,
     return copy;
 }
 
+/* Puts the variables into the members of an element, and looks that numbers became numbers; one
+ * that is missing is the usual one. Returns NULL when it can't be drawn, which was told. */
+static const struct wharf_json *expand_members(struct drawing *d, struct element *e)
+{
+    static const char *const numbers[] = {"x", "y", "x2", "y2", "width", "height", "size", "module",
+        "rotate", "opacity", "thickness", "radius", "padding", "gap", "box_height", "shrink_to",
+        "line_height", "letter_spacing", "max_lines", "text_size", "font_size", "row_height",
+        "quiet_zone", "dpi", "threshold", NULL};
+    const struct wharf_json *made = expand_value(d, e, e->vars, e->written, apart);
+    const struct wharf_json *w = e->written->child;
+    double n;
+
+    for (const struct wharf_json *c = made ? made->child : NULL; c; c = c->next, w = w->next) {
+        wharf_str said;
+
+        if (w->type != JSON_STRING || !expr_has(w->text) || !is_among(c->key, numbers))
+            continue;
+        said = value_as_text(d->arena, c);
+        if (said.n && (!value_as_number(c, &n) || fabs(n) > NUMBER_MAX)) {
+            report_error(d, e, "expression.invalid", "%.*s is \"%.*s\", which is no number",
+                STR_ARG(c->key), (int)(said.n < 40 ? said.n : 40), said.p);
+            return NULL;
+        }
+    }
+    return made;
+}
+
 bool expand_again(struct drawing *d, struct element *e)
 {
-    const struct wharf_json *made = expand_value(d, e, e->vars, e->written, apart);
+    const struct wharf_json *made = expand_members(d, e);
 
     if (!made)
         return false;
@@ -206,7 +238,7 @@ bool expand_wanted(struct drawing *d, struct element *e)
             return report_error(d, e, "expression.invalid", "if: %s", eval.wrong);
         }
         e->waits = eval.said_page;
-        if (e->waits && !d->cairo)
+        if (e->waits && !d->page)
             return true; /* its page decides */
     }
     return value_truth(v);
@@ -266,6 +298,14 @@ static void take_children(struct drawing *d, struct element *e, unsigned depth)
             d, c, arena_printf(d->arena, "%.*s.children.%u", STR_ARG(e->path), i), e->vars, &list);
 }
 
+/* Returns the place in `raw` that a path leads to or into; -1: it leads elsewhere. */
+static int index_of(wharf_str path)
+{
+    const char *colon = memchr(path.p, ':', path.n), *at = colon ? colon + 1 : path.p;
+
+    return strncmp(at, "raw.", 4) == 0 ? (int)strtol(at + 4, NULL, 10) : -1;
+}
+
 /* Makes the element itself, or notes why it is none. */
 static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str path,
     const struct draw_vars *vars, double dx, double dy, struct list *list)
@@ -278,10 +318,8 @@ static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str 
     }
     d->elements++;
     *e = (struct element){.json = v, .written = v, .vars = vars, .path = path};
-    e->record = d->record;
     e->kind = kind_of(json_text_or(v, "type", ""));
-    if (strchr(path.p, '.'))
-        e->index = (uint32_t)strtoul(strchr(path.p, '.') + 1, NULL, 10);
+    e->index = index_of(path);
     if (!e->kind) {
         report_problem(d, path, "%s elements are not drawn by this version",
             json_text_or(v, "type", "such").p);
@@ -296,7 +334,7 @@ static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str 
     if (e->waits && e->kind->place && e->kind->is_frame)
         report_problem(d, path, "the condition of a flow can't ask for page or pages");
     d->report.total += !e->kind->is_frame && !e->waits;
-    e->json = expand_value(d, e, vars, v, apart);
+    e->json = expand_members(d, e);
     if (!e->json) /* told */
         return;
     if (str_eqz(json_text_or(v, "type", ""), "page_number") && !el_has(e, "value"))
@@ -326,8 +364,7 @@ static const struct wharf_json *repeat_list(struct drawing *d, const struct whar
     struct element e = {.json = v, .written = v, .vars = vars, .path = path};
     struct draw_eval eval = expand_eval(d, vars);
 
-    if (strchr(path.p, '.'))
-        e.index = (uint32_t)strtoul(strchr(path.p, '.') + 1, NULL, 10);
+    e.index = index_of(path);
     if (json_is(each, JSON_STRING)) {
         each = expr_value(&eval, each->text);
         if (!each) {
@@ -390,5 +427,15 @@ struct element *expand_list(
 
     for (const struct wharf_json *v = list ? list->child : NULL; v && !d->complex; v = v->next, i++)
         expand_any(d, v, arena_printf(d->arena, "%.*s.%u", STR_ARG(base), i), vars, &made);
+    return made.first;
+}
+
+struct element *expand_member(
+    struct drawing *d, const struct wharf_json *v, wharf_str path, const struct draw_vars *vars)
+{
+    struct list made = {.last = &made.first};
+
+    if (json_is(v, JSON_OBJECT))
+        expand_any(d, v, path, vars, &made);
     return made.first;
 }

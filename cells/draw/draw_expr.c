@@ -294,12 +294,21 @@ static const struct wharf_json *read_product(struct reader *r)
     return v;
 }
 
+/* Notes that a text is empty, or a part of it, for want of a path. */
+static void note_missing(struct draw_eval *e)
+{
+    if (!e->missing.n)
+        e->missing = e->lost;
+}
+
 static const struct wharf_json *join(
     struct reader *r, const struct wharf_json *x, const struct wharf_json *y)
 {
     wharf_str a = value_as_text(r->e->arena, x), b = value_as_text(r->e->arena, y);
     char *to;
 
+    if (x->type == JSON_NULL || y->type == JSON_NULL)
+        note_missing(r->e);
     if (!step(r) || a.n + b.n > EXPR_TEXT_MAX) {
         expr_fail(r->e, "its text is longer than 64 KiB");
         return &value_null;
@@ -397,17 +406,23 @@ static const struct wharf_json *read_and(struct reader *r)
     return v;
 }
 
-/* Reads an alternative: the first that is true is the value, else the last. */
+/* Reads an alternative: the first that is true is the value, else the last. A path before the last
+ * may be missing: there is something in its place. */
 static const struct wharf_json *read_or(struct reader *r)
 {
+    const wharf_str lost = r->e->lost;
     const struct wharf_json *v;
 
     if (++r->e->depth > EXPR_DEPTH_MAX)
         expr_fail(r->e, "it is nested deeper than %d", EXPR_DEPTH_MAX);
     v = good(r) ? read_and(r) : &value_null;
     while (good(r) && take(r, "||")) {
-        const struct wharf_json *y = read_and(r);
+        const struct wharf_json *y;
 
+        r->e->lost = lost;
+        y = read_and(r);
+        if (value_truth(v))
+            r->e->lost = lost;
         v = value_truth(v) ? v : y;
     }
     r->e->depth--;
@@ -524,8 +539,8 @@ static const struct wharf_json *take_holder(struct draw_eval *e, const char **at
     }
     *at = close + 2;
     v = read_whole(e, from, close);
-    if (v && v->type == JSON_NULL && e->lost.n && !e->missing.n)
-        e->missing = e->lost;
+    if (v && (v->type == JSON_NULL || (v->type == JSON_STRING && !v->text.n)))
+        note_missing(e);
     return v;
 }
 

@@ -15,7 +15,8 @@ enum {
     EXPR_DEPTH_MAX = 32,
     EXPR_TEXT_MAX = 64 << 10,
     EXPR_ARGS_MAX = 8,
-    EXPR_MESSAGE = 160
+    EXPR_MESSAGE = 160,
+    EXPR_ZONE_NAME = 65 /* of a time zone, as zone_name_good() has it */
 };
 
 /* Names that an expression may say, the innermost first. */
@@ -25,17 +26,26 @@ struct draw_vars {
     const struct wharf_json *value;
 };
 
+/* Time zones, of which the last one is kept: to ask for it takes longer than all else. */
+struct draw_zones {
+    /* Writes the bytes of a time zone's file, at most ZONE_BYTES_MAX; returns how many, 0: there
+     * is no such zone. */
+    size_t (*read)(const char *name, char *bytes);
+    char name[EXPR_ZONE_NAME];
+    char *bytes; /* in the arena; NULL: none was asked for yet */
+    size_t n; /* of them; 0: there is no such zone */
+};
+
 struct draw_eval {
     struct arena *arena;
     const struct draw_vars *vars;
     unsigned page, pages; /* what these two names say when nothing else has them */
-    /* Writes the bytes of a time zone's file, at most ZONE_BYTES_MAX; returns how many, 0: there
-     * is no such zone. NULL: UTC is the only one. */
-    size_t (*zone)(const char *name, char *bytes);
+    struct draw_zones *zones; /* NULL: UTC is the only one */
 
     /* told */
     bool said_page; /* page or pages was said */
-    wharf_str missing; /* the first path that is not there, where that left a text empty; or "" */
+    /* the first path that is not there, where that left a text or a part of it empty; or "" */
+    wharf_str missing;
     char wrong[EXPR_MESSAGE]; /* why it is no expression; "" */
 
     /* inside */

@@ -236,21 +236,35 @@ static bool read_time(const struct filter *f, int64_t *ret_s, bool *ret_day)
     c.year = year;
     *ret_s = civil_seconds(&c);
     *ret_day = true;
-    return true;
+    return civil_of(*ret_s).day == c.day; /* 30 February would be a day of March */
+}
+
+/* Finds the file of a zone, which is read when it is not the one that was used last. Returns NULL
+ * when there is no such zone. */
+static const struct draw_zones *zone_named(const struct filter *f, const char *name)
+{
+    struct draw_zones *z = f->e->zones;
+
+    if (!z || !zone_name_good(name))
+        return NULL;
+    if (!z->bytes || strcmp(z->name, name) != 0) {
+        z->bytes = z->bytes ? z->bytes : arena_alloc(f->e->arena, ZONE_BYTES_MAX);
+        snprintf(z->name, sizeof(z->name), "%s", name);
+        z->n = z->read(name, z->bytes);
+    }
+    return z->n ? z : NULL;
 }
 
 static bool to_zone(const struct filter *f, int64_t s, struct zone_offset *ret)
 {
     wharf_str zone = filter_text(f, 1, "UTC");
-    char *bytes;
-    size_t n;
+    const struct draw_zones *z;
 
     *ret = (struct zone_offset){0, "UTC"};
     if (str_eqz(zone, "UTC") || !zone.n)
         return true;
-    bytes = arena_alloc(f->e->arena, ZONE_BYTES_MAX);
-    n = f->e->zone && zone_name_good(zone.p) ? f->e->zone(zone.p, bytes) : 0;
-    return (n && zone_at(bytes, n, s, ret)) ||
+    z = zone_named(f, zone.p);
+    return (z && zone_at(z->bytes, z->n, s, ret)) ||
            expr_fail(f->e, "there is no time zone %.*s", (int)(zone.n < 40 ? zone.n : 40), zone.p);
 }
 

@@ -36,7 +36,7 @@ struct font_file {
 
 static struct {
     struct font_file all[FILES_MAX + FONTS_MAX];
-    size_t n, mapped; /* the first `mapped` are of this computer */
+    size_t n; /* those of this computer, then those of the call */
     FcConfig *config;
     PangoFontMap *map;
 } fonts; /* one process, one call at a time */
@@ -158,26 +158,25 @@ static const char *const places[] = {"/usr/share/fonts/opentype/inter/Inter-",
     "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-",
     "/usr/share/fonts/truetype/dejavu/DejaVu", "/usr/share/fonts/truetype/noto/Noto",
     "/usr/share/fonts/opentype/noto/Noto"};
-static const char *const names[] = {"Regular", "Italic", "Light", "LightItalic", "Medium",
-    "MediumItalic", "SemiBold", "SemiBoldItalic", "Bold", "BoldItalic", "Sans", "Sans-Bold",
-    "SansMono", "SansMono-Bold", "Serif", "Serif-Bold", "SansArabic-Regular", "SansArabic-Bold",
-    "SansHebrew-Regular", "SansHebrew-Bold", "SansDevanagari-Regular", "SansDevanagari-Bold",
-    "SansBengali-Regular", "SansTamil-Regular", "SansTelugu-Regular", "SansGujarati-Regular",
-    "SansGurmukhi-Regular", "SansKannada-Regular", "SansMalayalam-Regular", "SansThai-Regular",
-    "SansThai-Bold", "SansLao-Regular", "SansKhmer-Regular", "SansMyanmar-Regular",
-    "SansGeorgian-Regular", "SansArmenian-Regular", "SansEthiopic-Regular", "SansSymbols2-Regular",
-    "SansMath-Regular", "SansCJK-Regular", "SansCJK-Bold", "SansSinhala-Regular",
-    "SansOriya-Regular", "SansThaana-Regular", "SansSyriac-Regular", "SansNKo-Regular",
-    "SansCherokee-Regular", "SansCanadianAboriginal-Regular", "SansMongolian-Regular",
-    "SansJavanese-Regular", "SansTifinagh-Regular", "SansYi-Regular", "SansAdlam-Regular",
-    "SansBalinese-Regular", "SansBamum-Regular", "SansBatak-Regular", "SansBuginese-Regular",
-    "SansChakma-Regular", "SansCham-Regular", "SansCoptic-Regular", "SansHanifiRohingya-Regular",
-    "SansKayahLi-Regular", "SansLepcha-Regular", "SansLimbu-Regular", "SansLisu-Regular",
-    "SansMeeteiMayek-Regular", "SansMiao-Regular", "SansNewTaiLue-Regular", "SansOlChiki-Regular",
-    "SansOsage-Regular", "SansSaurashtra-Regular", "SansSundanese-Regular",
-    "SansSylotiNagri-Regular", "SansTaiLe-Regular", "SansTaiTham-Regular", "SansTaiViet-Regular",
-    "SansVai-Regular", "SansWancho-Regular", "SansSymbols-Regular", "SerifTibetan-Regular",
-    "ColorEmoji"};
+static const char names[] =
+    "Regular Italic Light LightItalic Medium MediumItalic SemiBold SemiBoldItalic Bold "
+    "BoldItalic Sans Sans-Bold SansMono SansMono-Bold Serif Serif-Bold SansArabic-Regular "
+    "SansArabic-Bold SansHebrew-Regular SansHebrew-Bold SansDevanagari-Regular "
+    "SansDevanagari-Bold SansBengali-Regular SansTamil-Regular SansTelugu-Regular "
+    "SansGujarati-Regular SansGurmukhi-Regular SansKannada-Regular SansMalayalam-Regular "
+    "SansThai-Regular SansThai-Bold SansLao-Regular SansKhmer-Regular SansMyanmar-Regular "
+    "SansGeorgian-Regular SansArmenian-Regular SansEthiopic-Regular SansSymbols2-Regular "
+    "SansMath-Regular SansCJK-Regular SansCJK-Bold SansSinhala-Regular SansOriya-Regular "
+    "SansThaana-Regular SansSyriac-Regular SansNKo-Regular SansCherokee-Regular "
+    "SansCanadianAboriginal-Regular SansMongolian-Regular SansJavanese-Regular "
+    "SansTifinagh-Regular SansYi-Regular SansAdlam-Regular SansBalinese-Regular "
+    "SansBamum-Regular SansBatak-Regular SansBuginese-Regular SansChakma-Regular "
+    "SansCham-Regular SansCoptic-Regular SansHanifiRohingya-Regular SansKayahLi-Regular "
+    "SansLepcha-Regular SansLimbu-Regular SansLisu-Regular SansMeeteiMayek-Regular "
+    "SansMiao-Regular SansNewTaiLue-Regular SansOlChiki-Regular SansOsage-Regular "
+    "SansSaurashtra-Regular SansSundanese-Regular SansSylotiNagri-Regular SansTaiLe-Regular "
+    "SansTaiTham-Regular SansTaiViet-Regular SansVai-Regular SansWancho-Regular "
+    "SansSymbols-Regular SerifTibetan-Regular ColorEmoji";
 static const char *const endings[] = {"otf", "ttf", "ttc"};
 
 /* Two of fontconfig's usual rules: letters that are pictures stand in the colored font, and that
@@ -204,13 +203,13 @@ static bool map_font(struct font_file *file)
     return p != MAP_FAILED;
 }
 
-static void take_file(const char *place, const char *name, const char *ending)
+static void take_file(const char *place, wharf_str name, const char *ending)
 {
     struct font_file *file = &fonts.all[fonts.n];
 
     if (fonts.n == FILES_MAX)
         return;
-    snprintf(file->path, sizeof(file->path), "%s%s.%s", place, name, ending);
+    snprintf(file->path, sizeof(file->path), "%s%.*s.%s", place, STR_ARG(name), ending);
     if (!map_font(file))
         return;
     fonts.n++; /* before fontconfig reads it, through the functions above */
@@ -222,10 +221,16 @@ bool fonts_prepare(void)
 {
     fonts.config = FcConfigCreate();
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]) * 3; k++)
-            take_file(places[i], names[k / 3], endings[k % 3]);
+        const char *at = names;
+
+        while (*at) {
+            wharf_str name = {at, strcspn(at, " ")};
+
+            for (size_t k = 0; k < 3; k++)
+                take_file(places[i], name, endings[k]);
+            at += name.n + strspn(at + name.n, " ");
+        }
     }
-    fonts.mapped = fonts.n;
     if (!FcConfigParseAndLoadFromMemory(fonts.config, (const FcChar8 *)rules, FcTrue))
         return false;
     FcConfigSetCurrent(fonts.config);

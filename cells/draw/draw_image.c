@@ -178,9 +178,9 @@ static bool from_text(struct drawing *d, struct picture *p)
 /* Finds an element's entry in what the server says of images: by its own path, without the
  * record's number, without the numbers of copies. */
 static const struct wharf_json *entry_of(
-    struct drawing *d, const struct wharf_json *map, const struct element *e)
+    struct drawing *d, const struct json_index *map, const struct element *e)
 {
-    const struct wharf_json *found = json_get_n(map, e->path);
+    const struct wharf_json *found = json_index_get(map, e->path);
     const char *colon = memchr(e->path.p, ':', e->path.n);
     wharf_str plain = e->path;
     char *to;
@@ -189,7 +189,7 @@ static const struct wharf_json *entry_of(
     if (!found && colon) {
         plain.n -= (size_t)(colon + 1 - plain.p);
         plain.p = colon + 1;
-        found = json_get_n(map, plain);
+        found = json_index_get(map, plain);
     }
     if (found || !memchr(plain.p, '#', plain.n))
         return found;
@@ -200,7 +200,24 @@ static const struct wharf_json *entry_of(
         else
             to[n++] = plain.p[i];
     }
-    return json_get_n(map, (wharf_str){to, n});
+    return json_index_get(map, (wharf_str){to, n});
+}
+
+bool image_is_elsewhere(const struct element *e, wharf_str source)
+{
+    size_t n = strspn(source.p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    return el_text(e, "document_id", "").n > 0 || (n && strncmp(source.p + n, "://", 3) == 0);
+}
+
+wharf_str image_source(const struct element *e)
+{
+    static const char *const members[] = {"document_id", "value", "src"};
+    wharf_str said = str_z("");
+
+    for (size_t i = 0; i < 3 && !said.n; i++)
+        said = el_text(e, members[i], "");
+    return said;
 }
 
 static bool same_source(const struct picture *a, const struct picture *b)
@@ -232,22 +249,20 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
 
 static bool find_picture(struct drawing *d, struct element *e, struct picture **ret)
 {
-    const struct wharf_json *error = entry_of(d, d->image_errors, e),
-                            *place = entry_of(d, d->images, e);
-    struct picture source = {.surface = NULL};
+    struct picture source = {.text = image_source(e)};
+    const struct wharf_json *error = entry_of(d, &d->image_errors, e),
+                            *place = entry_of(d, &d->images, e);
     int64_t blob = -1;
 
     if (error)
         return report_error(d, e, json_text_or(error, "code", ERR_FILE_NOT_AVAILABLE).p, "%s",
             json_text_or(error, "message", "the image could not be had").p);
     if (json_int(place, &blob) && blob >= 0 && (size_t)blob < d->n_blobs) {
-        source.bytes = d->blobs[blob];
-    } else {
-        source.text = el_text(e, "value", "").n ? el_text(e, "value", "") : el_text(e, "src", "");
-        if (!source.text.n)
-            return report_error(d, e, "image.decode", "there is no image");
-        if (str_starts(source.text, "https://") || str_starts(source.text, "http://"))
-            return report_error(d, e, ERR_FILE_NOT_AVAILABLE, "the image could not be had");
+        source = (struct picture){.bytes = d->blobs[blob]};
+    } else if (!source.text.n) {
+        return report_error(d, e, "image.decode", "there is no image");
+    } else if (image_is_elsewhere(e, source.text)) {
+        return report_error(d, e, ERR_FILE_NOT_AVAILABLE, "the image could not be had");
     }
     *ret = picture_of(d, &source);
     return !(*ret)->code || report_error(d, e, (*ret)->code, "%s", (*ret)->wrong);

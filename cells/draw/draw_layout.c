@@ -43,17 +43,28 @@ struct piece *layout_add(struct drawing *d, struct layout *l, struct element *e,
     return p;
 }
 
-double layout_bottom(const struct element *e)
+/* Returns how far its box reaches when it is turned. way: 1 down, -1 up. */
+static double reach(const struct element *e, double way)
 {
-    double turn = el_number(e, "rotate", 0) * M_PI / 180, bottom = -INFINITY;
+    double turn = el_number(e, "rotate", 0) * M_PI / 180, most = -INFINITY;
 
     for (int i = 0; i < 4; i++) {
         double x = e->box_x - e->x + (i & 1 ? e->width : 0);
         double y = e->box_y - e->y + (i & 2 ? e->height : 0);
 
-        bottom = fmax(bottom, e->y + x * sin(turn) + y * cos(turn));
+        most = fmax(most, way * (x * sin(turn) + y * cos(turn)));
     }
-    return bottom;
+    return e->y + way * most;
+}
+
+double layout_top(const struct element *e)
+{
+    return reach(e, -1);
+}
+
+double layout_bottom(const struct element *e)
+{
+    return reach(e, 1);
 }
 
 /* ---- the canvas ---- */

@@ -34,7 +34,7 @@ struct pages {
     struct buf *out;
     cairo_surface_t *surface; /* of the PDF, or of one page */
     struct band head, foot;
-    struct element *watermark;
+    struct element *watermark; /* the first of its copies */
     struct sheet sheet;
     double scale; /* points to dots */
     unsigned wanted; /* page of a PNG; 0: all */
@@ -124,6 +124,7 @@ static void take_band(struct drawing *d, struct band *b, const char *key, double
 static bool take_sheet(struct pages *p)
 {
     const struct element e = {.json = json_get(p->d->body, "sheet")};
+    const struct element told = {.json = p->d->request};
     struct sheet *s = &p->sheet;
     double start;
 
@@ -138,7 +139,10 @@ static bool take_sheet(struct pages *p)
     s->y = el_number(&e, "offset_y", 0);
     start = el_number(&e, "start_at", 1);
     s->next = start >= 1 && start <= s->columns * s->rows ? (unsigned)start - 1 : 0;
-    return named_size(el_text(&e, "size", "A4"), &s->width, &s->height) ||
+    s->width = el_number(&told, "sheet_width", 0);
+    s->height = el_number(&told, "sheet_height", 0);
+    return (s->width > 0 && s->height > 0) ||
+           named_size(el_text(&e, "size", "A4"), &s->width, &s->height) ||
            report_problem(p->d, str_z("sheet.size"), "there is no such paper");
 }
 
@@ -317,6 +321,12 @@ static void set_space(struct pages *p, double x, double y)
     pango_cairo_update_context(d->cairo, d->pango);
 }
 
+static void draw_list(struct drawing *d, struct element *first)
+{
+    for (struct element *e = first; e; e = e->next)
+        element_draw(d, e, NULL);
+}
+
 static void draw_band(struct pages *p, struct band *b)
 {
     const struct element e = {.json = b->json};
@@ -327,8 +337,7 @@ static void draw_band(struct pages *p, struct band *b)
         return;
     cairo_save(d->cairo);
     cairo_translate(d->cairo, 0, b->y);
-    for (struct element *c = b->first; c; c = c->next)
-        element_draw(d, c, NULL);
+    draw_list(d, b->first);
     cairo_restore(d->cairo);
 }
 
@@ -341,8 +350,7 @@ static void draw_content(struct pages *p, const struct layout *l)
         cairo_rectangle(d->cairo, 0, 0, d->page_width, d->page_height);
         cairo_clip(d->cairo);
     }
-    if (p->watermark)
-        element_draw(d, p->watermark, NULL);
+    draw_list(d, p->watermark);
     for (size_t i = 0; i < l->n && l->pieces[i].page <= d->page; i++) {
         if (l->pieces[i].page == d->page)
             element_draw(d, l->pieces[i].e, &l->pieces[i]);
@@ -371,15 +379,6 @@ static bool draw_page(struct pages *p, const struct layout *l)
 
 /* ---- a record ---- */
 
-static void done_with(struct element *first)
-{
-    for (struct element *e = first; e; e = e->next) {
-        done_with(e->child);
-        if (e->kind->done && e->measured)
-            e->kind->done(e);
-    }
-}
-
 static void note_sources(struct drawing *d, struct element *first);
 
 /* Notes those of the cells of a table. */
@@ -401,15 +400,12 @@ static void note_cells(struct drawing *d, struct element *e)
 static void note_sources(struct drawing *d, struct element *first)
 {
     for (struct element *e = first; e; e = e->next) {
-        wharf_str id = el_text(e, "document_id", ""), from = el_text(e, "value", "");
+        wharf_str from = image_source(e);
 
         note_sources(d, e->child);
         if (!e->failed && e->kind->measure == table_measure)
             note_cells(d, e);
-        if (e->failed || e->kind->measure != image_measure)
-            continue;
-        from = id.n ? id : from.n ? from : el_text(e, "src", "");
-        if (!id.n && !str_starts(from, "https://") && !str_starts(from, "http://"))
+        if (e->failed || e->kind->measure != image_measure || !image_is_elsewhere(e, from))
             continue;
         if (d->sources->n > 1)
             buf_addc(d->sources, ',');
@@ -417,51 +413,39 @@ static void note_sources(struct drawing *d, struct element *first)
         buf_addc(d->sources, ':');
         json_quote(d->sources, from);
     }
+    if (d->sources->failed)
+        report_complex(d, "what names its images has more than 4 MiB together");
+}
+
+/* Returns the path of a member of the body: of several records with the number of this one. */
+static wharf_str path_of(struct drawing *d, const char *member)
+{
+    return d->records > 1 ? arena_printf(d->arena, "%u:%s", d->record, member) : str_z(member);
 }
 
 static bool expand_band(
-    struct drawing *d, struct band *b, const char *name, const struct draw_vars *vars)
+    struct drawing *d, struct band *b, const char *path, const struct draw_vars *vars)
 {
     const struct wharf_json *raw = json_get(b->json, "raw");
 
     if (json_is(raw, JSON_ARRAY))
-        b->first = expand_list(d, raw, arena_printf(d->arena, "%s.raw", name), vars);
+        b->first = expand_list(d, raw, path_of(d, path), vars);
     return !d->complex;
-}
-
-/* Makes a list of the one element that a member is. */
-static struct element *expand_member(
-    struct drawing *d, const char *key, const struct draw_vars *vars)
-{
-    const struct wharf_json *v = json_get(d->body, key);
-    struct wharf_json *list = ARENA_NEW(d->arena, struct wharf_json), *copy;
-    struct element *e;
-
-    if (!json_is(v, JSON_OBJECT))
-        return NULL;
-    copy = ARENA_NEW(d->arena, struct wharf_json);
-    *copy = *v;
-    copy->next = NULL;
-    *list = (struct wharf_json){.type = JSON_ARRAY, .count = 1, .child = copy};
-    e = expand_list(d, list, str_z(key), vars);
-    if (e)
-        e->path = str_z(key);
-    return e;
 }
 
 static bool draw_record(struct pages *p, const struct wharf_json *data, unsigned i)
 {
     struct drawing *d = p->d;
     const struct draw_vars vars = {.up = d->builtins, .value = data};
-    wharf_str base = d->records > 1 ? arena_printf(d->arena, "%u:raw", i) : str_z("raw");
     struct element *first;
     struct layout l = {0};
 
-    d->record = i + 1;
+    d->record = i;
     d->page = d->pages = 0;
-    first = expand_list(d, json_get(d->body, "raw"), base, &vars);
-    p->watermark = expand_member(d, "watermark", &vars);
-    if (!expand_band(d, &p->head, "header", &vars) || !expand_band(d, &p->foot, "footer", &vars))
+    first = expand_list(d, json_get(d->body, "raw"), path_of(d, "raw"), &vars);
+    p->watermark = expand_member(d, json_get(d->body, "watermark"), path_of(d, "watermark"), &vars);
+    if (!expand_band(d, &p->head, "header.raw", &vars) ||
+        !expand_band(d, &p->foot, "footer.raw", &vars))
         return false;
     if (d->sources) {
         note_sources(d, first);
@@ -482,10 +466,10 @@ static bool draw_record(struct pages *p, const struct wharf_json *data, unsigned
             d->made_pages += !wanted;
         }
     }
-    done_with(first);
-    done_with(p->watermark);
-    done_with(p->head.first);
-    done_with(p->foot.first);
+    elements_done(first);
+    elements_done(p->watermark);
+    elements_done(p->head.first);
+    elements_done(p->foot.first);
     free(l.pieces);
     return report_goes_on(d);
 }
@@ -538,8 +522,10 @@ bool draw_all(struct drawing *d, struct buf *out)
     if (!take_size(d))
         return false;
     take_page(&p);
-    if (!take_sheet(&p) || !fonts_take(d))
+    if (!take_sheet(&p) || !fonts_take(d)) {
+        fonts_leave(d);
         return false;
+    }
     buf_init(&native, DRAW_BYTES_MAX);
     if (d->format == DRAW_ZPL && value_truth(json_get(d->body, "zpl_native")))
         d->native = &native;

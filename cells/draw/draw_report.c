@@ -50,7 +50,10 @@ bool report_error(struct drawing *d, struct element *e, const char *code, const 
         return false;
     va_start(ap, fmt);
     begin_note(b);
-    buf_addf(b, "\"index\":%u,", e->index);
+    if (e->index >= 0)
+        buf_addf(b, "\"index\":%d,", e->index);
+    else
+        buf_addz(b, "\"index\":null,");
     note_text(b, "path", e->path);
     buf_addc(b, ',');
     note_text(b, "type", el_text(e, "type", ""));

@@ -33,14 +33,24 @@ static struct table_row *add_row(struct making *m, enum row_kind kind, unsigned 
     return row;
 }
 
-/* Puts the variables into one text. Returns "" when the expression is wrong, which was told. */
-static wharf_str cell_text(
-    struct making *m, const struct draw_vars *vars, const struct wharf_json *v)
+/* Puts the variables into the text of a cell: "" when the expression is wrong, which was told. That
+ * it says page makes the cell late, not the table. v: may be NULL. */
+static void set_text(struct drawing *d, struct element *e, struct table_cell *cell,
+    const struct draw_vars *vars, const struct wharf_json *v)
 {
-    if (!v)
-        return str_z("");
-    v = expand_value(m->d, m->e, vars, v, NULL);
-    return value_as_text(m->d->arena, v);
+    bool table_late = e->late;
+
+    e->late = false;
+    cell->text = value_as_text(d->arena, v ? expand_value(d, e, vars, v, NULL) : NULL);
+    cell->late = e->late ? v : NULL;
+    cell->vars = vars;
+    e->late = table_late;
+}
+
+void cell_again(struct drawing *d, struct table *t, struct table_cell *cell)
+{
+    if (cell->late)
+        set_text(d, t->e, cell, cell->vars, cell->late);
 }
 
 /* ---- the rows of the data ---- */
@@ -79,26 +89,6 @@ static struct draw_vars *row_variable(
     return v;
 }
 
-/* Makes the element that a column draws in each row. */
-static struct element *cell_element(struct making *m, unsigned column, unsigned number,
-    const struct draw_vars *vars, const struct wharf_json *json)
-{
-    struct wharf_json *list = ARENA_NEW(m->d->arena, struct wharf_json);
-    struct wharf_json *copy = ARENA_NEW(m->d->arena, struct wharf_json);
-    struct element *made;
-
-    *copy = *json;
-    copy->next = NULL;
-    *list = (struct wharf_json){.type = JSON_ARRAY, .count = 1, .child = copy};
-    made = expand_list(m->d, list, m->e->path, vars);
-    if (made) {
-        made->path = arena_printf(
-            m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), column, number);
-        made->index = m->e->index;
-    }
-    return made;
-}
-
 static void add_body(struct making *m, const struct draw_vars *vars, unsigned number)
 {
     struct table_row *row = add_row(m, ROW_BODY, m->t->n_columns);
@@ -109,9 +99,12 @@ static void add_body(struct making *m, const struct draw_vars *vars, unsigned nu
         const struct wharf_json *json = m->t->columns[i].json, *element = json_get(json, "element");
 
         if (json_is(element, JSON_OBJECT))
-            cells[i].e = cell_element(m, i, number, vars, element);
+            cells[i].e = expand_member(m->d, element,
+                arena_printf(
+                    m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), i, number),
+                vars);
         else
-            cells[i].text = cell_text(m, vars, json_get(json, "value"));
+            set_text(m->d, m->e, &cells[i], vars, json_get(json, "value"));
     }
 }
 
@@ -136,9 +129,10 @@ static const struct wharf_json *add_group(
     if (last && value_equal(last, value))
         return value;
     row = add_row(m, ROW_GROUP, 1);
-    row->cells[0].text = json_is(head, JSON_STRING)
-                             ? cell_text(m, row_variable(m, vars, "group", value), head)
-                             : value_as_text(m->d->arena, value);
+    if (json_is(head, JSON_STRING))
+        set_text(m->d, m->e, &row->cells[0], row_variable(m, vars, "group", value), head);
+    else
+        row->cells[0].text = value_as_text(m->d->arena, value);
     return value;
 }
 
@@ -168,7 +162,7 @@ static void add_feet(struct making *m)
         unsigned i = 0;
 
         for (const struct wharf_json *c = f->child; c && i < m->t->n_columns; c = c->next, i++)
-            row->cells[i].text = cell_text(m, m->e->vars, c);
+            set_text(m->d, m->e, &row->cells[i], m->e->vars, c);
     }
 }
 
@@ -184,7 +178,7 @@ static void add_head(struct making *m)
         return;
     row = add_row(m, ROW_HEAD, m->t->n_columns);
     for (unsigned i = 0; i < m->t->n_columns; i++)
-        row->cells[i].text = cell_text(m, m->e->vars, json_get(m->t->columns[i].json, "header"));
+        set_text(m->d, m->e, &row->cells[i], m->e->vars, json_get(m->t->columns[i].json, "header"));
 }
 
 bool rows_make(struct drawing *d, struct element *e, struct table *t)
@@ -220,6 +214,28 @@ void cell_lay_out(struct table *t, const struct table_row *row, unsigned column,
     pango_layout_set_text(c->layout, row->cells[column].text.p, (int)row->cells[column].text.n);
 }
 
+/* Measures the element of a cell, and its copies. Returns how far down they reach. */
+static double element_height(
+    struct drawing *d, struct table *t, struct table_cell *cell, double width)
+{
+    double bottom = 0;
+
+    cell->width = 0;
+    for (struct element *e = cell->e; e; e = e->next) {
+        /* text is wrapped in the column; others have the width that they say */
+        e->flow_width = e->kind->measure == text_measure ? width : 0;
+        if (!element_measure(d, e))
+            continue;
+        cell->width = fmax(cell->width, e->x - cell->e->x + e->width);
+        bottom = fmax(bottom, e->y + e->height);
+    }
+    if (cell->width > width + 0.01)
+        report_warning(d, t->e, "", "table.cell_overflow",
+            "an element is %g pt wide, its column has %g pt inside", cell->width, width);
+    cell->height = bottom;
+    return bottom;
+}
+
 static double cell_height(struct drawing *d, struct table *t, struct table_row *row, unsigned i)
 {
     struct table_cell *cell = &row->cells[i];
@@ -227,16 +243,8 @@ static double cell_height(struct drawing *d, struct table *t, struct table_row *
     double width = (whole ? t->width : t->columns[i].width) - 2 * t->padding;
     int w, h;
 
-    if (cell->e) {
-        /* text is wrapped in the column; others have the width that they say */
-        cell->e->flow_width = cell->e->kind->measure == text_measure ? width : 0;
-        if (!element_measure(d, cell->e))
-            return 0;
-        if (cell->e->width > width + 0.01)
-            report_warning(d, t->e, "", "table.cell_overflow",
-                "an element is %g pt wide, its column has %g pt inside", cell->e->width, width);
-        return cell->e->y + cell->e->height;
-    }
+    if (cell->e)
+        return element_height(d, t, cell, width);
     if (!cell->text.n)
         return 0;
     cell_lay_out(t, row, i, width);

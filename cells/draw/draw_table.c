@@ -181,6 +181,8 @@ bool table_measure(struct drawing *d, struct element *e)
     rows_measure(d, t);
     e->width = t->width;
     e->height = t->tops[t->n_rows];
+    if (d->complex)
+        table_done(e);
     return !d->complex;
 }
 
@@ -195,12 +197,8 @@ void table_done(struct element *e)
             g_object_unref(t->columns[i].layout);
     }
     for (unsigned r = 0; t && r < t->n_rows; r++) {
-        for (unsigned i = 0; t->rows[r].kind == ROW_BODY && i < t->n_columns; i++) {
-            struct element *inner = t->rows[r].cells[i].e;
-
-            if (inner && inner->measured && inner->kind->done)
-                inner->kind->done(inner);
-        }
+        for (unsigned i = 0; t->rows[r].kind == ROW_BODY && i < t->n_columns; i++)
+            elements_done(t->rows[r].cells[i].e);
     }
     e->made = NULL;
     e->measured = false;
@@ -358,6 +356,7 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
     double room = row->height - 2 * t->padding;
     int w, h;
 
+    cell_again(d, t, &row->cells[i]);
     if (!row->cells[i].text.n)
         return;
     cell_lay_out(t, row, i, width - 2 * t->padding);
@@ -374,25 +373,38 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
     letters_check(d, t->e, "", c->layout);
 }
 
+/* Tells whether the part of a row that is drawn now has some of an element. by: how much lower it
+ * stands in the row than it says. */
+static bool is_shown(const struct table *t, const struct element *e, double by)
+{
+    const struct piece *piece = t->e->piece;
+    double top = by + layout_top(e), bottom = by + layout_bottom(e);
+
+    return !piece || piece->show <= 0 ||
+           (top < piece->skip + piece->show && (bottom > piece->skip || top >= piece->skip));
+}
+
 static void draw_cell(
     struct drawing *d, struct table *t, const struct table_row *row, unsigned i, double y)
 {
     const struct table_column *c = &t->columns[i];
-    struct element *e = row->cells[i].e;
-    double inner = c->width - 2 * t->padding, x = t->e->x + c->x + t->padding;
+    const struct table_cell *cell = &row->cells[i];
+    double inner = c->width - 2 * t->padding, x = t->e->x + c->x + t->padding, top;
 
-    if (!e) {
+    if (!cell->e) {
         draw_text(d, t, row, i, y, c->width);
         return;
     }
-    if (!element_measure(d, e))
-        return;
-    x += fmax(inner - e->width, 0) * (c->align == 3 ? 0 : c->align) / 2 - (e->box_x - e->x);
-    cairo_save(d->cairo);
-    cairo_translate(d->cairo, x,
-        y + t->padding + fmax(row->height - 2 * t->padding - e->y - e->height, 0) * c->valign / 2);
-    element_draw(d, e, NULL);
-    cairo_restore(d->cairo);
+    x += fmax(inner - cell->width, 0) * (c->align == 3 ? 0 : c->align) / 2;
+    top = t->padding + fmax(row->height - 2 * t->padding - cell->height, 0) * c->valign / 2;
+    for (struct element *e = cell->e; e; e = e->next) {
+        if (!element_measure(d, e) || !is_shown(t, e, top))
+            continue;
+        cairo_save(d->cairo);
+        cairo_translate(d->cairo, x - (e->box_x - e->x), y + top);
+        element_draw(d, e, NULL);
+        cairo_restore(d->cairo);
+    }
 }
 
 /* Fills every other row. */

@@ -12,7 +12,12 @@ enum row_kind { ROW_HEAD, ROW_GROUP, ROW_BODY, ROW_FOOT, ROW_EMPTY };
 
 struct table_cell {
     wharf_str text;
-    struct element *e; /* instead of the text */
+    /* what the text is made of when it says page or pages, else NULL: it is made again for each
+     * page that shows it */
+    const struct wharf_json *late;
+    const struct draw_vars *vars; /* for that */
+    struct element *e; /* and its copies, instead of the text */
+    double width, height; /* of these */
 };
 
 struct table_row {
@@ -47,6 +52,8 @@ struct table {
 bool table_make(struct drawing *d, struct element *e);
 /* Makes the rows, with the variables in place. False: an error was told. */
 bool rows_make(struct drawing *d, struct element *e, struct table *t);
+/* Makes the text of a cell that is late, for the page that is drawn. */
+void cell_again(struct drawing *d, struct table *t, struct table_cell *cell);
 /* Computes the height of each row, now that the columns have widths. */
 void rows_measure(struct drawing *d, struct table *t);
 /* Lays out the text of a cell in the column's layout. */

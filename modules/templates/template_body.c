@@ -202,13 +202,19 @@ static void judge_margins(
 
 /* ---- the whole ---- */
 
-static void judge_sheet(wharf_req *req, const wharf_json *body, const struct place *root)
+const struct paper *sheet_paper(const wharf_json *body)
 {
     const wharf_json *sheet = W->json->get(body, "sheet");
     wharf_str size = json_text(sheet, "size");
+
+    return json_is_null(sheet) ? NULL : paper_named(size.n ? size : WHARF_S("A4"));
+}
+
+void sheet_judge(wharf_req *req, const wharf_json *body, const struct place *root)
+{
     const struct place here = {.up = root, .key = "sheet"}, at = {.up = &here, .key = "size"};
 
-    if (size.n && !paper_named(size))
+    if (!json_is_null(W->json->get(body, "sheet")) && !sheet_paper(body))
         place_wrong(req, &at,
             "must be A4, letter, 4x6, a6, or a name of GET /v1/cloud-printing/paper-sizes");
 }
@@ -241,7 +247,7 @@ wharf_status body_judge(wharf_req *req, const wharf_json *body, const char *shap
     elements_each(req, body, root, judge_element_rules, &j);
     judge_size(req, body, root);
     body_page(req, body, ret_page);
-    judge_sheet(req, body, root);
+    sheet_judge(req, body, root);
     judge_data(req, body, root);
     if (W->err->current(req) == WHARF_OK)
         judge_margins(req, body, root, ret_page);

@@ -26,6 +26,7 @@ wharf_status draft_draw(
 
     if (s != WHARF_OK)
         return s;
+    d.strict = json_truth(W->json->get(d.body, "strict"));
     if (draft->data && W->json->type(draft->data) == WHARF_J_ARRAY)
         d.records = draft->data;
     else if (draft->data)

@@ -35,6 +35,7 @@ static void put_body(const struct drawing *d, wharf_out *out)
 wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sources *sources)
 {
     wharf_out *out = W->json->writer(req);
+    const struct paper *sheet = sheet_paper(d->body);
     struct page page;
 
     body_page(req, d->body, &page);
@@ -42,6 +43,10 @@ wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sou
     put_body(d, out);
     W->json->put(out, "width", val_double(page.width));
     W->json->put(out, "height", val_double(page.height));
+    if (sheet) {
+        W->json->put(out, "sheet_width", val_double(sheet->width));
+        W->json->put(out, "sheet_height", val_double(sheet->height));
+    }
     if (d->records)
         W->json->put(out, "records", val_json(d->records));
     /* Nothing else changes from one request to the next: what does not ask for the time is drawn
@@ -125,6 +130,12 @@ static wharf_status judge_made(
                : W->err->current(req);
 }
 
+wharf_status draw_too_complex(wharf_req *req, wharf_str reason)
+{
+    return W->err->fail(req, ERR_TEMPLATE_TOO_COMPLEX, NULL,
+        "The definition can't be drawn: %s; make it simpler", reason.p);
+}
+
 static int64_t clock_ms(void)
 {
     struct timespec t;
@@ -151,8 +162,7 @@ wharf_status draw_make(wharf_req *req, const struct drawing *d, struct drawn *re
     if (s != WHARF_OK)
         return s;
     if (made.verdict == WHARF_DRAW_TOO_COMPLEX)
-        return W->err->fail(req, ERR_TEMPLATE_TOO_COMPLEX, NULL,
-            "The definition can't be drawn: %s; make it simpler", made.reason.p);
+        return draw_too_complex(req, made.reason);
     s = W->json->parse(req, made.report, &ret->report);
     ret->bytes = made.bytes;
     return s == WHARF_OK ? judge_made(req, d, &made, ret->report) : s;

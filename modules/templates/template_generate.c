@@ -19,6 +19,7 @@ wharf_status generate_post(wharf_req *req, void *arg)
         return s;
     d.strict = json_truth(W->json->get(d.body, "strict"));
     o.wish = d.body;
+    o.filename = json_text(d.body, "filename");
     s = draw_make(req, &d, &drawn);
     return s == WHARF_OK ? output_send(req, &o, &drawn) : s;
 }

@@ -58,9 +58,8 @@ void output_judge(wharf_req *req, const wharf_json *wish)
 
 static wharf_str filename_of(wharf_req *req, const struct output *o)
 {
-    wharf_str said = json_text(o->wish, "filename"), clean;
+    wharf_str clean = wharf_filename_clean(o->filename, W->mem->alloc(req, o->filename.n + 1));
 
-    clean = wharf_filename_clean(said, W->mem->alloc(req, said.n + 1));
     return W->mem->format(req, "%s%s", clean.n ? clean.p : "document", format_of(o)->extension);
 }
 

@@ -29,11 +29,11 @@ static bool among(const wharf_str *list, size_t n, wharf_str s)
 static void add_path(struct found *f, const char *p, size_t n)
 {
     static const char *const words[] = {
-        "true", "false", "null", "in", "contains", "page", "pages", "now", "template", "row"};
+        "true", "false", "null", "in", "contains", "page", "pages", "now", "template"};
     wharf_str path = W->mem->dup(f->req, p, n), first;
 
     first = W->mem->dup(f->req, p, strcspn(path.p, ".["));
-    if (word_place(first, words, 10) < 10 || among(f->hidden, f->n_hidden, first) ||
+    if (word_place(first, words, 9) < 9 || among(f->hidden, f->n_hidden, first) ||
         among(f->paths, f->n, path) || f->n == PATHS_MAX)
         return;
     f->paths[f->n++] = path;
@@ -118,17 +118,20 @@ static void hide(struct found *f, wharf_str name)
         f->hidden[f->n_hidden++] = name;
 }
 
-/* Notes the names of copies, which are no data. */
+/* Notes the names of copies and of rows, which are no data. */
 static void note_names(wharf_req *req, const struct element *e, void *arg)
 {
+    static const char *const of_rows[] = {"row", "i", "group"};
     const wharf_json *repeat = W->json->get(e->json, "repeat");
     wharf_str as = json_text(repeat, "as"), index = json_text(repeat, "index");
 
     (void)req;
     if (!json_is_null(repeat)) {
         hide(arg, as.n ? as : WHARF_S("item"));
-        hide(arg, index);
+        hide(arg, index.n ? index : WHARF_S("i"));
     }
+    for (size_t i = 0; i < 3 && is(e->type, "table"); i++)
+        hide(arg, z(of_rows[i]));
 }
 
 /* Adds what stands in members that are expressions without braces. */

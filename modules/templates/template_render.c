@@ -174,10 +174,11 @@ static wharf_str size_of(const struct render *r)
     return stock_has_size(r->stock, WHARF_S("letter")) ? usual_paper(r) : usual;
 }
 
-static const char *const replaced[] = {"sheet", "snap_barcodes", "zpl_native"};
-enum { REPLACED = 3 };
+static const char *const replaced[] = {
+    "sheet", "snap_barcodes", "zpl_native", "strict", "filename"};
+enum { REPLACED = 5 };
 
-/* Puts what the request says of the page in place of what the definition says. */
+/* Puts what the request says in place of what the definition says. */
 static wharf_status replace_members(struct render *r)
 {
     const wharf_json *body = r->drawing.body;
@@ -208,7 +209,11 @@ static wharf_status settle_body(struct render *r)
     if (s == WHARF_OK && json_is_null(r->drawing.body))
         return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
             "The built-in template of this type is empty; make one with a definition");
-    return s == WHARF_OK ? replace_members(r) : s;
+    if (s == WHARF_OK)
+        s = replace_members(r);
+    r->drawing.strict = json_truth(W->json->get(r->drawing.body, "strict"));
+    r->output.filename = json_text(r->drawing.body, "filename");
+    return s;
 }
 
 /* ---- the whole ---- */
@@ -285,6 +290,7 @@ wharf_status render_post(wharf_req *req, void *arg)
     W->req->param(req, "template", &r.word);
     W->req->param(req, "version", &r.version);
     shape_judge(req, shape_named("RenderTemplateInput"), r.wish, NULL);
+    sheet_judge(req, r.wish, NULL);
     source = judge_source(&r);
     output_judge(req, r.wish);
     s = W->err->current(req);
@@ -296,7 +302,6 @@ wharf_status render_post(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     r.drawing.format = format_of(req, r.wish);
-    r.drawing.strict = json_truth(W->json->get(r.wish, "strict"));
     W->json->integer(W->json->get(r.wish, "page"), &r.drawing.page);
     r.output.wish = r.wish;
     r.output.format = r.drawing.format;

@@ -6,59 +6,65 @@
 #include "templates.h"
 #include "templates.gen.h"
 
-enum { AT_ONCE = 8, SECONDS = 1000, DOCUMENTS_MAX = 100, USES_MAX = 4096 };
+enum { AT_ONCE = 8, SECONDS = 1000, DOCUMENTS_MAX = 100, SOURCES_MAX = DOCUMENTS_MAX + IMAGES_MAX };
 #define BYTES_MAX ((size_t)WHARF_DRAW_BYTES_MAX)
+
+struct use { /* of a source, by an element */
+    wharf_str path;
+    struct use *next;
+};
 
 /* A file that elements name. */
 struct source {
     wharf_str name; /* URL, or id of a document */
     bool document;
+    struct use *uses, **last;
     wharf_str bytes; /* p NULL: it could not be had */
     wharf_str code, message; /* why, or empty */
 };
 
-struct use { /* an element, and the source that it has */
-    wharf_str path;
-    size_t source;
-};
-
 struct loading {
     const struct drawing *d;
-    struct source *sources;
-    struct use *uses;
-    size_t n, n_uses, n_urls, total;
+    struct source *sources; /* one more than may be */
+    size_t n, n_urls, total;
     bool variables; /* some sources are known only when variables are filled in */
 };
 
 /* ---- who names what ---- */
 
-static size_t source_of(struct loading *l, wharf_str name, bool document)
+static struct source *source_of(struct loading *l, wharf_str name, bool document)
 {
+    struct source *s;
+
     for (size_t i = 0; i < l->n; i++) {
-        if (l->sources[i].document == document && same(l->sources[i].name, name))
-            return i;
+        if (same(l->sources[i].name, name))
+            return &l->sources[i];
     }
-    if (l->n == DOCUMENTS_MAX + IMAGES_MAX + 1)
-        return l->n - 1; /* too many are refused */
+    if (l->n > SOURCES_MAX)
+        return &l->sources[SOURCES_MAX]; /* too many are refused */
     l->n_urls += !document;
-    l->sources[l->n] = (struct source){.name = name, .document = document};
-    return l->n++;
+    s = &l->sources[l->n++];
+    *s = (struct source){.name = name, .document = document, .last = &s->uses};
+    return s;
 }
 
-static void add_use(struct loading *l, wharf_str path, wharf_str name, bool document)
+static void add_use(
+    wharf_req *req, struct loading *l, wharf_str path, wharf_str name, bool document)
 {
-    if (l->n_uses < USES_MAX)
-        l->uses[l->n_uses++] = (struct use){path, source_of(l, name, document)};
+    struct source *s = source_of(l, name, document);
+    struct use *use = W->mem->alloc(req, sizeof(*use));
+
+    *use = (struct use){path, NULL};
+    *s->last = use;
+    s->last = &use->next;
 }
 
 /* Tells whether the value of an image is a URL, and nothing else that it may be. */
 static bool is_url(wharf_str s)
 {
-    for (size_t i = 0; i + 2 < s.n && i < 16; i++) {
-        if (s.p[i] == ':')
-            return i && s.p[i + 1] == '/' && s.p[i + 2] == '/';
-    }
-    return false;
+    size_t n = strspn(s.p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    return n && !strncmp(s.p + n, "://", 3);
 }
 
 static void note_source(wharf_req *req, const struct element *e, void *arg)
@@ -73,12 +79,12 @@ static void note_source(wharf_req *req, const struct element *e, void *arg)
     if (strstr(value.p, "{{") || strstr(id.p, "{{"))
         l->variables = true;
     else if (id.n)
-        add_use(l, place_text(req, e->at), id, true);
+        add_use(req, l, place_text(req, e->at), id, true);
     else if (is_url(value))
-        add_use(l, place_text(req, e->at), value, false);
+        add_use(req, l, place_text(req, e->at), value, false);
 }
 
-/* Asks the cell for sources that have variables. */
+/* Asks the cell for all sources, of which some have variables. */
 static wharf_status note_variables(wharf_req *req, struct loading *l)
 {
     const wharf_draw_wish wish = {.head = WHARF_HEAD(wharf_draw_wish),
@@ -88,6 +94,9 @@ static wharf_status note_variables(wharf_req *req, struct loading *l)
     const wharf_json *report, *found;
     wharf_status s = templates_draw->draw(req, &wish, &made);
 
+    l->n = l->n_urls = 0;
+    if (s == WHARF_OK && made.verdict == WHARF_DRAW_TOO_COMPLEX)
+        return draw_too_complex(req, made.reason);
     if (s == WHARF_OK && made.verdict != WHARF_DRAW_GOOD)
         return WHARF_OK; /* drawing says why */
     if (s == WHARF_OK)
@@ -97,7 +106,7 @@ static wharf_status note_variables(wharf_req *req, struct loading *l)
         wharf_str name;
 
         if (W->json->text(m, &name))
-            add_use(l, W->json->key(m), name, !is_url(name));
+            add_use(req, l, W->json->key(m), name, !is_url(name));
     }
     return s;
 }
@@ -131,22 +140,25 @@ static void miss(struct source *s, wharf_str code)
     s->message = message_of(code);
 }
 
-/* Takes what came of a fetch. */
-static void take_fetched(wharf_req *req, struct loading *l, size_t i, wharf_fetch *f)
+/* Leaves a source out because of those before it. */
+static void miss_together(struct source *s)
 {
-    struct source *s = &l->sources[i];
+    s->code = WHARF_S(ERR_FILE_TOO_LARGE);
+    s->message = WHARF_S("all images together have more than 64 MiB");
+}
+
+/* Takes what came of a fetch. */
+static void take_fetched(wharf_req *req, struct loading *l, struct source *s, wharf_fetch *f)
+{
     wharf_str code = templates_fetch->code(f), text = templates_fetch->text(f);
 
     if (is_passing(code)) {
-        for (size_t k = 0; k < l->n_uses; k++) {
-            if (l->uses[k].source == i)
-                templates_fetch->fail(req, f, l->uses[k].path.p);
-        }
+        for (const struct use *use = s->uses; use; use = use->next)
+            templates_fetch->fail(req, f, use->path.p);
     } else if (code.n) {
         miss(s, W->mem->dup(req, code.p, code.n));
     } else if (l->total + text.n > BYTES_MAX) {
-        s->code = WHARF_S(ERR_FILE_TOO_LARGE);
-        s->message = WHARF_S("all images together have more than 64 MiB");
+        miss_together(s);
     } else {
         l->total += text.n;
         s->bytes = text;
@@ -176,7 +188,7 @@ static wharf_status fetch_some(wharf_req *req, struct loading *l, const size_t *
     for (size_t i = 0; i < started && s == WHARF_OK; i++) {
         s = templates_fetch->wait(req, running[i]);
         if (s == WHARF_OK)
-            take_fetched(req, l, which[i], running[i]);
+            take_fetched(req, l, &l->sources[which[i]], running[i]);
     }
     return s;
 }
@@ -199,9 +211,10 @@ static wharf_status fetch_all(wharf_req *req, struct loading *l)
 
 /* ---- documents ---- */
 
-/* Reads the bytes of a document. path: of the member that names it. */
+/* Reads the bytes of a document. path: of the member that names it; most: how many it may have;
+ * left: how many there is room for, with more of them it answers none (p NULL). */
 static wharf_status read_document(
-    wharf_req *req, wharf_str id, const char *path, int64_t most, wharf_str *ret)
+    wharf_req *req, wharf_str id, const char *path, int64_t most, int64_t left, wharf_str *ret)
 {
     wharf_document_bytes file = {.head = WHARF_HEAD(wharf_document_bytes)};
     wharf_status s;
@@ -218,6 +231,10 @@ static wharf_status read_document(
         close(file.fd);
         return W->err->fail(
             req, ERR_FILE_TOO_LARGE, path, "%s: the document is too large for this", path);
+    }
+    if (file.size > left) {
+        close(file.fd);
+        return WHARF_OK;
     }
     bytes = W->mem->alloc(req, (size_t)file.size + 1);
     while (at < file.size) {
@@ -236,10 +253,10 @@ static wharf_status open_all(wharf_req *req, struct loading *l)
 {
     wharf_status s = WHARF_OK;
 
-    for (size_t i = 0; i < l->n_uses && s == WHARF_OK; i++) {
-        struct source *one = &l->sources[l->uses[i].source];
+    for (size_t i = 0; i < l->n && s == WHARF_OK; i++) {
+        struct source *one = &l->sources[i];
 
-        if (!one->document || one->bytes.p)
+        if (!one->document)
             continue;
         if (l->d->alone) {
             one->code = WHARF_S("image.not_here");
@@ -247,8 +264,10 @@ static wharf_status open_all(wharf_req *req, struct loading *l)
             continue;
         }
         s = read_document(req, one->name,
-            W->mem->format(req, "%s.document_id", l->uses[i].path.p).p, IMAGE_BYTES_MAX,
-            &one->bytes);
+            W->mem->format(req, "%s.document_id", one->uses->path.p).p, IMAGE_BYTES_MAX,
+            (int64_t)(BYTES_MAX - l->total), &one->bytes);
+        if (!one->bytes.p)
+            miss_together(one);
         l->total += one->bytes.n;
     }
     return s;
@@ -256,30 +275,32 @@ static wharf_status open_all(wharf_req *req, struct loading *l)
 
 /* ---- what the cell gets ---- */
 
+static void put_miss(wharf_out *errors, const char *path, const struct source *one)
+{
+    W->json->open(errors, path, '{');
+    W->json->put(errors, "code", val_text(one->code));
+    W->json->put(errors, "message", val_text(one->message));
+    W->json->close(errors);
+}
+
 static wharf_status write_uses(wharf_req *req, const struct loading *l, struct sources *ret)
 {
     wharf_out *images = W->json->builder(req), *errors = W->json->builder(req);
-    int64_t *place = W->mem->alloc(req, (l->n + 1) * sizeof(*place));
     wharf_status s;
 
-    for (size_t i = 0; i < l->n; i++) {
-        place[i] = l->sources[i].bytes.p ? (int64_t)ret->n : -1;
-        if (l->sources[i].bytes.p)
-            ret->blobs[ret->n++] = l->sources[i].bytes;
-    }
     W->json->open(images, NULL, '{');
     W->json->open(errors, NULL, '{');
-    for (size_t i = 0; i < l->n_uses; i++) {
-        const struct source *one = &l->sources[l->uses[i].source];
+    for (size_t i = 0; i < l->n; i++) {
+        const struct source *one = &l->sources[i];
 
-        if (place[l->uses[i].source] >= 0) {
-            W->json->put(images, l->uses[i].path.p, val_int(place[l->uses[i].source]));
-            continue;
+        for (const struct use *use = one->uses; use; use = use->next) {
+            if (one->bytes.p)
+                W->json->put(images, use->path.p, val_int((int64_t)ret->n));
+            else
+                put_miss(errors, use->path.p, one);
         }
-        W->json->open(errors, l->uses[i].path.p, '{');
-        W->json->put(errors, "code", val_text(one->code));
-        W->json->put(errors, "message", val_text(one->message));
-        W->json->close(errors);
+        if (one->bytes.p)
+            ret->blobs[ret->n++] = one->bytes;
     }
     W->json->close(images);
     W->json->close(errors);
@@ -302,7 +323,8 @@ static wharf_status load_fonts(
     for (const wharf_json *f = json_is_null(list) ? NULL : W->json->at(list, 0); f && s == WHARF_OK;
          f = W->json->next(f), i++) {
         s = read_document(req, json_text(f, "document_id"),
-            W->mem->format(req, "fonts.%zu.document_id", i).p, FONT_BYTES_MAX, &ret->blobs[ret->n]);
+            W->mem->format(req, "fonts.%zu.document_id", i).p, FONT_BYTES_MAX, FONT_BYTES_MAX,
+            &ret->blobs[ret->n]);
         if (s != WHARF_OK)
             break;
         W->json->open(out, NULL, '{');
@@ -323,13 +345,12 @@ wharf_status sources_load(wharf_req *req, const struct drawing *d, struct source
     wharf_status s = WHARF_OK;
 
     *ret = (struct sources){.n = 0};
-    l.sources = W->mem->alloc(req, (DOCUMENTS_MAX + IMAGES_MAX + 1) * sizeof(*l.sources));
-    l.uses = W->mem->alloc(req, USES_MAX * sizeof(*l.uses));
-    ret->blobs = W->mem->alloc(req, (DOCUMENTS_MAX + IMAGES_MAX + 16) * sizeof(*ret->blobs));
+    l.sources = W->mem->alloc(req, (SOURCES_MAX + 1) * sizeof(*l.sources));
+    ret->blobs = W->mem->alloc(req, (SOURCES_MAX + FONTS_MAX) * sizeof(*ret->blobs));
     elements_each(req, d->body, NULL, note_source, &l);
     if (l.variables)
         s = note_variables(req, &l);
-    if (s == WHARF_OK && (l.n_urls > IMAGES_MAX || l.n > DOCUMENTS_MAX + IMAGES_MAX))
+    if (s == WHARF_OK && (l.n_urls > IMAGES_MAX || l.n > SOURCES_MAX))
         return W->err->fail(req, ERR_VALIDATION_FAILED, "raw",
             "raw has images of more than %d different URLs", IMAGES_MAX);
     if (s == WHARF_OK)

@@ -31,7 +31,8 @@ extern const wharf_token_api *templates_token;
 extern wharf_plugin *templates_self;
 extern const wharf_str templates_manifest_text;
 
-enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000, FONT_BYTES_MAX = 10 << 20 };
+enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000 };
+enum { FONTS_MAX = 8, FONT_BYTES_MAX = 10 << 20 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 
@@ -89,6 +90,10 @@ struct page {
 };
 /* Finds the page of a definition, as it is turned. */
 void body_page(wharf_req *req, const wharf_json *body, struct page *ret_page);
+/* Returns the paper of the sheet of a definition; NULL: it has none, or there is no such paper. */
+const struct paper *sheet_paper(const wharf_json *body);
+/* Judges which paper the sheet says that a body has. root: the path that leads to the body. */
+void sheet_judge(wharf_req *req, const wharf_json *body, const struct place *root);
 /* Judges a definition: shape is its shape, NULL when that was judged before, root the path that
  * leads to it. Each problem is told. ret_page: its page. */
 wharf_status body_judge(wharf_req *req, const wharf_json *body, const char *shape,
@@ -124,6 +129,8 @@ struct drawn {
 wharf_str element_remark(wharf_req *req, const wharf_json *e);
 /* Writes the request of the cell. */
 wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sources *sources);
+/* Refuses what can't be drawn, with the cell's reason: template.too_complex. */
+wharf_status draw_too_complex(wharf_req *req, wharf_str reason);
 /* Draws. Problems: template.too_complex, .nothing_rendered, .render_failed and others. */
 wharf_status draw_make(wharf_req *req, const struct drawing *d, struct drawn *ret);
 /* Refuses a drawing from which an element is missing: template.render_failed. */
@@ -131,7 +138,8 @@ wharf_status draw_complete(wharf_req *req, const struct drawn *drawn);
 
 /* ---- template_output.c: where it goes, and the answer ---- */
 struct output {
-    const wharf_json *wish; /* output, document, print, filename */
+    const wharf_json *wish; /* output, document, print */
+    wharf_str filename; /* without its ending; empty: the usual one */
     const wharf_json *resource; /* {type, id} that a document is linked to, or NULL */
     const char *category; /* of a document whose request names none, or NULL */
     uint32_t format;

@@ -2,8 +2,8 @@
  *
  *   draw-hand label|slip|table TIMES OUT.pdf
  *
- * What a program would do that draws these three and nothing else: no expressions, no rules of
- * pages, no report. The last drawing goes to OUT. */
+ * It draws these three and nothing else: no expressions, no rules of pages, no report. The last
+ * drawing goes to OUT. */
 #include <cairo-pdf.h>
 #include <pango/pangocairo.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from PIL import Image
 
-from drawing import NOW, PDF, PNG, REFUSED, SOURCES, ZPL, draw, draw_many, run
+from drawing import NOW, PDF, PNG, REFUSED, SOURCES, TOO_COMPLEX, ZPL, draw, draw_many, run
 
 
 def png(width=40, height=20, color=(255, 0, 0), mode="RGB", form="PNG", **more):
@@ -155,17 +155,29 @@ def test_a_broken_element_is_told_and_the_rest_is_drawn(tmp_path):
     assert made.text().count("line") == 9
 
 
+def test_only_elements_of_raw_have_an_index(tmp_path):
+    bad, good = {"type": "qr", "x": 5, "y": 0, "size": 10, "value": ""}, {"type": "text", "x": 5, "y": 5, "value": "a"}
+    made = draw(tmp_path, [good, {"type": "group", "x": 0, "y": 0, "children": [good, bad]}], header={"height": 20, "raw": [good, good, bad]}, watermark=bad,
+                told={"records": [{}, {}]}).check()
+    assert [(e["path"], e["index"]) for e in made.report["element_errors"]] == [
+        (f"{i}:{path}", index) for i in (0, 1) for path, index in (("watermark", None), ("raw.1.children.1", 1), ("header.raw.2", None))]
+
+
 @pytest.mark.parametrize("element,code", [
     ({"type": "image", "width": 10, "value": "no base64!"}, "image.decode"),
     ({"type": "image", "width": 10, "value": b64(b"just text")}, "image.format"),
     ({"type": "image", "width": 10, "value": b64(png()[:60])}, "image.decode"),
     ({"type": "image", "width": 10, "value": b64(png(form="JPEG")[:100])}, "image.decode"),
     ({"type": "image", "width": 10, "value": b64(b"GIF89a\x05\0\x05\0")}, "image.decode"),
-    ({"type": "image", "width": 10, "value": b64(b"A" * (10 * 1024 * 1024 + 100))}, "image.too_large"),
+    ({"type": "image", "width": 10, "value": b64(png().ljust(10_000_001, b"\0"))}, "image.too_large"),
     ({"type": "svg", "width": 10, "value": "<svg"}, "svg.invalid"),
     ({"type": "svg", "width": 10, "value": "none"}, "svg.invalid"),
     ({"type": "text", "value": "{{ 1 + }}"}, "expression.invalid"),
     ({"type": "text", "value": "a", "color": "red"}, "expression.invalid"),
+    ({"type": "text", "value": "a", "x": "{{ 'left' }}"}, "expression.invalid"),
+    ({"type": "rect", "width": "{{ 10000000 }}", "height": 5}, "expression.invalid"),
+    ({"type": "rect", "width": 5, "height": "{{ 'a' ~ 1 }}"}, "expression.invalid"),
+    ({"type": "text", "value": "{{page}}", "height": "{{ page ~ ' pt' }}"}, "expression.invalid"),
     ({"type": "text", "value": "a", "x": 500}, "element.outside_page"),
     ({"type": "rect", "width": 5, "height": 5, "x": -6}, "element.outside_page"),
     ({"type": "qr", "size": 50, "value": ""}, "barcode.invalid_data"),
@@ -178,10 +190,34 @@ def test_codes_of_element_errors(tmp_path, element, code):
     assert made.report["elements_rendered"] == 1
 
 
+def test_an_image_of_10_mb(tmp_path):
+    """Spec 05 section 9.3 [S]: the same limit for images that come in the request as for those that are fetched."""
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 10, "value": b64(png().ljust(10_000_000, b"\0"))}]).check()
+    assert made.report["element_errors"] == []
+
+
 def test_what_the_server_could_not_fetch_is_told(tmp_path):
     made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 10, "value": "https://x.example/a.png"}, {"type": "text", "x": 1, "y": 1, "value": "a"}],
                 told={"image_errors": {"raw.0": {"code": "file.hostname", "message": "nothing is fetched from this host"}}}).check()
     assert made.report["element_errors"][0]["code"] == "file.hostname"
+
+
+def test_images_are_found_wherever_they_stand(tmp_path):
+    """In groups of cells, of the watermark and of bands; each row has its own."""
+    def picture(name, **more):
+        return {"type": "image", "width": 20, "height": 10, "value": name, **more}
+
+    colors = [(255, 0, 0), (0, 255, 0), (0, 0, 255)]
+    urls = [f"https://x.example/{i}" for i in range(3)]
+    raw = [{"type": "table", "x": 10, "y": 60, "width": 100, "border": "none", "padding": 0, "rows": "list", "columns": [
+        {"element": {"type": "group", "children": [picture("{{row}}"), picture("{{row}}", x=40, **{"if": "i == 1"})]}}]}]
+    places = {f"raw.0.columns.0.element#{i}.children.{k}": i for i in range(3) for k in (0, 1)} | {"watermark.children.0": 2, "header.raw.0": 1}
+    made = draw(tmp_path, raw, blobs=[png(color=c) for c in colors], told={"images": places}, data={"list": urls},
+                watermark={"type": "group", "x": 200, "y": 200, "children": [picture(urls[2])]}, header={"height": 20, "raw": [picture(urls[1], x=10, y=0)]}).check()
+    assert made.report["element_errors"] == [], made.report
+    at = pixels(made).getpixel
+    assert [at((20, 65 + 12 * i)) for i in range(3)] == colors and at((60, 77)) == colors[1] and at((60, 65)) == (255, 255, 255)
+    assert at((210, 205)) == colors[2] and at((20, 23)) == colors[1]
 
 
 def test_nothing_drawn_is_no_file(tmp_path):
@@ -198,6 +234,23 @@ def test_sources_are_told_with_their_variables(tmp_path):
     assert made.report == {"sources": {"raw.0": "https://u", "raw.2#0": "https://x.example/a.png", "raw.2#1": "https://x.example/b.png",
                                        "raw.3.children.0": "dcmt_https://u", "raw.4.columns.0.element#0": "https://t/a",
                                        "raw.4.columns.0.element#1": "https://t/b"}}
+
+
+def test_sources_of_each_record_and_cell(tmp_path):
+    """Each has a path of its own."""
+    image = {"type": "image", "x": 0, "y": 0, "width": 9}
+    made = draw(tmp_path, [{"type": "table", "x": 0, "y": 0, "rows": "list", "columns": [{"element": {"type": "group", "children": [{**image, "value": "https://{{row}}/{{n}}"}]}}]}],
+                form=SOURCES, told={"records": [{"n": n, "list": ["a", "b"]} for n in (1, 2)]}, watermark={"type": "group", "x": 0, "y": 0, "children": [{**image, "value": "https://w/{{n}}"}]},
+                header={"height": 20, "raw": [{**image, "value": "https://h/{{n}}"}]})
+    assert made.report == {"sources": {path: url for i in (0, 1) for path, url in (
+        (f"{i}:raw.0.columns.0.element#0.children.0", f"https://a/{i + 1}"), (f"{i}:raw.0.columns.0.element#1.children.0", f"https://b/{i + 1}"),
+        (f"{i}:watermark.children.0", f"https://w/{i + 1}"), (f"{i}:header.raw.0", f"https://h/{i + 1}"))}}
+
+
+def test_sources_that_are_too_much(tmp_path):
+    """The report holds 4 MiB."""
+    made = draw(tmp_path, [{"type": "image", "x": 0, "y": 0, "value": "https://x.example/{{item | pad:9000}}", "repeat": {"each": "list"}}], form=SOURCES, data={"list": list(range(600))})
+    assert made.verdict == TOO_COMPLEX and "images" in made.reason, made.report
 
 
 def test_variables_conditions_and_repeats(tmp_path):
@@ -224,6 +277,12 @@ def test_links_and_information(tmp_path):
         ["pdfinfo", made.path], env={"TZ": "UTC", "PATH": "/usr/bin"}, capture_output=True, text=True).stdout)
     run("qpdf", "--qdf", made.path, tmp_path / "plain.pdf")
     assert b"https://x.example/a?b=%27c%27" in (tmp_path / "plain.pdf").read_bytes()
+
+
+@pytest.mark.parametrize("link", ["http://x.example", "https://x.example/{{ 1 | pad:9000 }}"])
+def test_a_link_that_can_not_be_made_is_told(tmp_path, link):
+    made = draw(tmp_path, [{"type": "text", "x": 10, "y": 10, "value": "here", "link": link}]).check()
+    assert made.warned() == [("raw.0.link", "element.link")] and "here" in made.text() and b"/URI" not in made.bytes
 
 
 def test_the_language_of_a_pdf(tmp_path):

@@ -1,7 +1,7 @@
 """Pages, margins, tables, flows, records (05 section 9.5)."""
 import pytest
 
-from drawing import PDF, REFUSED, TOO_COMPLEX, draw
+from drawing import PDF, PNG, REFUSED, TOO_COMPLEX, draw
 
 
 def label(text, y, **more):
@@ -57,9 +57,29 @@ def test_conditions_may_ask_for_the_page(tmp_path):
     assert ["Sign" in made.text(p) for p in (1, 2, 3)] == [False, False, True] and "more" in made.text(2) and "never" not in made.text(3)
 
 
+@pytest.mark.parametrize("form", [PDF, PNG])
+def test_conditions_ask_for_the_page_of_each_record(tmp_path, form):
+    raw = [label("a", 10), label("b", 600), label("late {{n}}", 20, page=2, **{"if": "page == 2 && pages == 2"})]
+    made = draw(tmp_path, raw, form, footer={"height": 20, "raw": [label("Sign", 4, **{"if": "page == pages"})]}, told={"page": 4, "records": [{"n": i} for i in range(3)]})
+    assert made.report["element_errors"] == [] and made.report["pages"] == 6
+    if form == PDF:
+        assert [(f"late {n // 2}" in made.check().text(n + 1), "Sign" in made.text(n + 1)) for n in range(6)] == [(n % 2 == 1, n % 2 == 1) for n in range(6)]
+    assert made.report["elements_rendered"] == (12 if form == PDF else 3)
+
+
 def test_a_watermark_is_below_every_page(tmp_path):
     made = draw(tmp_path, [label("a", 10), label("b", 600)], watermark=label("DRAFT", 200, height=40, opacity=0.2)).check()
     assert "DRAFT" in made.text(1) and "DRAFT" in made.text(2) and made.report["elements_rendered"] == 3
+
+
+def test_a_watermark_and_an_element_of_a_cell_have_copies(tmp_path):
+    made = draw(tmp_path, [{"type": "table", "x": 20, "y": 100, "width": 240, "rows": [["a", "b"], ["c"]], "columns": [
+        {"header": "Codes", "element": {"type": "text", "value": "code-{{item}}", "repeat": {"each": "row", "dx": 60}}}]}],
+                watermark=label("MARK{{i}}", 200, repeat={"each": "list", "dy": 50}), data={"list": [1, 2, 3]}).check()
+    words = {w[0]: w for w in made.words()[0]}
+    assert {"MARK0", "MARK1", "MARK2", "code-a", "code-b", "code-c"} <= set(words) and made.report["elements_total"] == made.report["elements_rendered"] == 7
+    assert abs(words["code-b"][1] - words["code-a"][1] - 60) < 1 and abs(words["MARK2"][2] - 300) < 1
+    assert words["code-c"][2] > words["code-b"][2]
 
 
 def test_records_are_copies(tmp_path):
@@ -114,6 +134,35 @@ def test_rows_are_cut_between_lines_where_they_must_or_may(tmp_path, keep, words
              if any(w[0] == row["k"] for w in page)]
     assert all(whole) == (keep and words == 60)
     assert sorted(f for f in found if f.startswith("end")) == sorted(f"end{i}" for i in range(12))
+
+
+@pytest.mark.parametrize("valign", ["top", "bottom"])
+def test_an_element_beside_a_row_that_is_cut(tmp_path, valign):
+    """It stands on one of the row's pages, and is no error on the others."""
+    element = {"type": "table", "x": 36, "y": 36, "width": 300, "rows": [" ".join(f"w{k}" for k in range(900))], "columns": [
+        {"header": "Long", "value": "{{row}}", "width": 80}, {"element": {"type": "code128", "value": "ONE", "width": 90, "height": 30, "show_text": True}, "valign": valign}]}
+    made = draw(tmp_path, [element], size="letter").check()
+    pages = [[w[0] for w in page] for page in made.words()]
+    assert len(pages) > 2 and made.report["element_errors"] == [] and made.report["elements_rendered"] == 2
+    assert [page.count("ONE") for page in pages] == [(i == (0 if valign == "top" else len(pages) - 1)) for i in range(len(pages))]
+
+
+def test_cells_say_the_page_that_they_are_on(tmp_path):
+    """Each row is made once, however many pages there are."""
+    element, data = table(3000, footer_rows=[["Total", "", "{{page}}/{{pages}}"]])
+    element["columns"] = [{"header": "Page {{page}} of {{pages}}", "value": "{{row.sku}}", "width": 150}, {"header": "On", "value": "on{{page}}"}, {"element": {"type": "rect", "width": 5, "height": 5}}]
+    made = draw(tmp_path, [element], size="letter", data=data, limit=10000).check()
+    pages = [[w[0] for w in page] for page in made.words()]
+    assert len(pages) > 60 and made.report["elements_total"] == made.report["elements_rendered"] == 3001
+    assert all(page[:4] == ["Page", str(i), "of", str(len(pages))] and {w for w in page if w[:2] == "on"} == {f"on{i}"} for i, page in enumerate(pages, 1))
+    assert pages[-1][-1] == f"{len(pages)}/{len(pages)}"
+
+
+def test_dates_of_many_rows_in_a_zone(tmp_path):
+    element, data = table(5000)
+    element["columns"] = [{"value": "{{row.qty | date:'HH:mm',America/New_York}}"}]
+    made = draw(tmp_path, [element], size="letter", data=data).check()
+    assert "19:00" in made.text()
 
 
 def test_what_stands_after_a_table_is_below_its_end(tmp_path):

@@ -92,6 +92,12 @@ def test_what_is_dots_also_with_native_codes(tmp_path, element, change):
     assert commands == [] and made.bytes.count(b"^XA") == made.bytes.count(b"^XZ") == 1 and b"~JA" not in made.bytes
 
 
+def test_the_usual_level_of_a_code(tmp_path):
+    """A level that a variable leaves empty is M, as in dots."""
+    made, commands = native(tmp_path, {**QR, "ecc": "{{level}}"}, data={"level": ""})
+    assert commands == [b"Q"] and b"^FDMA,https" in made.bytes and b"\0" not in made.bytes
+
+
 def test_modules_that_are_too_large(tmp_path):
     """The language has modules of at most 10 dots."""
     assert native(tmp_path, {**QR, "x": 20, "y": 60, "size": 240})[1] == [] and native(tmp_path, {**QR, "size": 80}, dpi=300)[1] == [b"Q"]

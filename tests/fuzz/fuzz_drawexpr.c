@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena *a = arena_new(0);
     struct json_error bad;
     struct draw_vars vars = {.value = json_parse(a, str_z(known), &bad)};
-    struct draw_eval e = {.arena = a, .vars = &vars, .zone = no_zone};
+    struct draw_zones zones = {.read = no_zone};
+    struct draw_eval e = {.arena = a, .vars = &vars, .zones = &zones};
     wharf_str text = arena_dup(a, (const char *)data, size);
 
     if (size < 4096 && utf8_valid(text.p, text.n) && !memchr(text.p, 0, text.n)) {

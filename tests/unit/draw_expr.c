@@ -16,15 +16,21 @@ static const char data_text[] =
     "\"2026-02-03\",\"money\":1234567.895,\"minus\":-0.004,\"w\":{\"value\":2,\"unit\":\"lb\"},"
     "\"html\":\"<a&b>\"}";
 
+static unsigned zones_read;
+
 static size_t one_zone(const char *name, char *bytes)
 {
+    zones_read++;
     return strcmp(name, "Europe/Berlin") == 0 ? zone_read(name, bytes, ZONE_BYTES_MAX) : 0;
 }
 
 static struct draw_eval eval_of(struct arena *a, struct draw_vars *vars)
 {
+    static struct draw_zones zones;
+
+    zones = (struct draw_zones){.read = one_zone};
     *vars = (struct draw_vars){.value = unit_json(a, data_text)};
-    return (struct draw_eval){.arena = a, .vars = vars, .page = 2, .pages = 5, .zone = one_zone};
+    return (struct draw_eval){.arena = a, .vars = vars, .page = 2, .pages = 5, .zones = &zones};
 }
 
 struct row {
@@ -117,6 +123,7 @@ static void test_filters(void **state)
         {"'2026-03-29T01:30:00Z' | date:HH:mm Z,Europe/Berlin", "\"03:30 +02:00\""},
         {"day | date:'ddd D MMM [of] YY'", "\"Tue 3 Feb of 26\""}, {"0 | date", "\"1970-01-01\""},
         {"name | date", "null"}, {"'2026-13-01' | date", "null"}, {"'2026-01--1' | date", "null"},
+        {"'2026-02-30' | date", "null"}, {"'2028-02-29' | date", "\"2028-02-29\""},
         {"when | date:HH,Nowhere/Else", NULL}, {"w | weight:kg", "\"0.907 kg\""},
         {"3 | weight:lb", "\"3 lb\""}, {"10 | length:in", "\"10 in\""}, {"3 | weight:stones", NULL},
         {"list | json", "\"[3,1,2]\""}, {"html | escape", "\"&lt;a&amp;b&gt;\""},
@@ -127,6 +134,23 @@ static void test_filters(void **state)
     each(state, rows, sizeof(rows) / sizeof(rows[0]), false);
 }
 
+/* A zone is read once, however many dates are written in it, and the next one takes its room. */
+static void test_zones_are_kept(void **state)
+{
+    static const char *const said[] = {"when | date:HH,Europe/Berlin", "when | date:HH,No/Where",
+        "when | date:HH,Europe/Berlin", "when | date:HH,UTC"};
+    static const unsigned reads[] = {1, 2, 3, 3};
+    struct draw_vars vars;
+    struct draw_eval e = eval_of(*state, &vars);
+
+    zones_read = 0;
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+        for (int k = 0; k < 5000; k++)
+            assert_int_equal(expr_value(&e, str_z(said[i])) == NULL, i == 1);
+        assert_int_equal(zones_read, reads[i]);
+    }
+}
+
 static void test_what_is_missing_is_told(void **state)
 {
     static const struct {
@@ -134,7 +158,13 @@ static void test_what_is_missing_is_told(void **state)
         bool page;
     } rows[] = {{"{{order.po}}", "order.po", false}, {"{{name}}", "", false}, {"{{no}}", "", false},
         {"{{order.po | default:x}}", "", false}, {"{{order.po || name}}", "", false},
-        {"a {{x.y}} {{z}}", "x.y", false}, {"{{page}} / {{pages}}", "", true}};
+        {"{{order.po || ''}}", "", false}, {"{{order.po || x.y}}", "x.y", false},
+        {"{{order.po | upper}}", "order.po", false},
+        {"{{order.po | trim | pad:0}}", "order.po", false}, {"{{empty | upper}}", "", false},
+        {"{{'PO ' ~ order.po}}", "order.po", false}, {"{{'PO ' ~ (order.po || '-')}}", "", false},
+        {"{{(name || x.y) ~ no}}", "", false}, {"{{'PO ' ~ no}}", "", false},
+        {"{{order.po == 1}}", "", false}, {"a {{x.y}} {{z}}", "x.y", false},
+        {"{{page}} / {{pages}}", "", true}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct draw_vars vars;
@@ -189,7 +219,8 @@ static void test_inner_names_come_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(test_expressions), UNIT(test_texts), UNIT(test_filters),
-        UNIT(test_what_is_missing_is_told), UNIT(test_limits), UNIT(test_inner_names_come_first)};
+        UNIT(test_zones_are_kept), UNIT(test_what_is_missing_is_told), UNIT(test_limits),
+        UNIT(test_inner_names_come_first)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,11 +34,13 @@ typedef struct wharf_draw_wish {
     /* One JSON object. body: the definition, of the shape that the specification gives (section
      * 9.1), as it was sent; its shape is checked by the caller. records: array of data, absent:
      * one record, the body's `data`. now: a time of RFC 3339. context: {location, organization,
-     * template}. page: of a PNG. images: {"<path of an element>": index of a blob}.
-     * image_errors: {"<path>": {code, message}}, reported as that element's. fonts: array of
-     * {family, weight, style, blob}. Paths: "raw.3", of children "raw.3.children.0"; with an
-     * element that is repeated "raw.3" is of all, "raw.3#2" of its third copy (which WHARF_DRAW_
-     * SOURCES tells); with records "2:raw.3" is of the third record alone. */
+     * template}. width, height: of the page, sheet_width, sheet_height: of a sheet, in points;
+     * absent: as the body's names of papers say. page: of a PNG. images: {"<path of an element>":
+     * index of a blob}. image_errors: {"<path>": {code, message}}, reported as that element's.
+     * fonts: array of {family, weight, style, blob}. Paths: "raw.3", of children
+     * "raw.3.children.0"; with an element that is repeated "raw.3" is of all, "raw.3#2" of its
+     * third copy (which WHARF_DRAW_SOURCES tells); with records "2:raw.3" is of the third record
+     * alone. */
     wharf_str request;
     const wharf_str *blobs; /* bytes of images and fonts */
 } wharf_draw_wish;
@@ -63,7 +65,8 @@ typedef struct wharf_draw_made {
     wharf_str bytes;
     /* JSON: {pages, width, height (points), elements_total, elements_rendered, element_errors:
      * [{index, path, type, code, message}], warnings: [{path, code, message}]}; elements are
-     * counted after expansion. {sources: {path: URL}} or {problems: [...]} in their cases. */
+     * counted after expansion; index is the place in `raw`, null elsewhere. {sources: {path: URL}}
+     * or {problems: [...]} in their cases. */
     wharf_str report;
 } wharf_draw_made;
 

@@ -154,3 +154,10 @@ def test_fonts_and_images_that_are_documents(client):
     assert answer.data["elements_rendered"] == 2
     refused(client, ["raw.0.document_id"], {"type": "image", "x": 10, "y": 50, "document_id": "dcmt_0000000000000000000000"})
     refused(client, ["fonts.0.document_id"], fonts=[{"family": "Mine", "document_id": "dcmt_0000000000000000000000"}])
+
+
+def test_documents_that_are_too_much_together(client):
+    """Of images that have more than 64 MiB together those that come first are drawn; the rest is told."""
+    made = [client.post("/v1/documents", {"name": f"Large {i}", "visibility": "private", "content": uri(PNG + bytes([i]) * (9_900_000 - len(PNG)))}, expect=201).data["id"] for i in range(7)]
+    answer = generate(client, *({"type": "image", "x": 10, "y": 20 + 30 * i, "width": 20, "height": 20, "document_id": id} for i, id in enumerate(made)))
+    assert [(e["path"], e["code"]) for e in answer.data["element_errors"]] == [("raw.6", "file.too_large")] and answer.data["elements_rendered"] == 6

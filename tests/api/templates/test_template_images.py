@@ -71,6 +71,17 @@ def test_fifty_sources(world):
     refused(world.client, ["raw"], *many)
 
 
+def test_sources_with_variables_beside_others(world):
+    """A picture that is always the same, one of the data, and one for each row, of which each is fetched once."""
+    world.heard.clear()
+    a, b = url(world, "/a.png"), url(world, "/b.svg")
+    rows = {"type": "table", "x": 10, "y": 100, "width": 200, "rows": "list", "columns": [{"element": {"type": "group", "children": [image("{{row}}"), image(a, x=80)]}}]}
+    answer = generate(world.client, image(a), image("{{logo}}", y=40), rows, data={"logo": b, "list": [url(world, f"/a.png?{i}") for i in range(3)]},
+                      watermark={"type": "group", "x": 150, "y": 300, "children": [image(b)]}, header={"height": 60, "raw": [image("ftp://{{logo}}")]})
+    assert errors(answer) == [("header.raw.0", "file.protocol")] and answer.data["elements_rendered"] == 10
+    assert sorted(world.heard) == ["/a.png", "/a.png?0", "/a.png?1", "/a.png?2", "/b.svg"]
+
+
 def test_sources_with_variables(world):
     world.heard.clear()
     answer = generate(world.client, image("{{logo}}"), image("{{item}}", y=60, repeat={"each": "pictures", "dy": 30}),

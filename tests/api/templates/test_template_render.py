@@ -113,6 +113,25 @@ def test_data_records_and_sheets(client):
     assert said(pdf) == ["Ada", "Bob", "Cy"] and pages(pdf) == [(612, 792)] * 2
 
 
+def test_sheets_of_every_paper(client):
+    """Spec 05 section 9.1 [O]: a sheet is any of the papers, by each of its names."""
+    made = custom(client, [text("{{who}}")])
+    for size, sides in (("page_size_letter", (612, 792)), ("Tabloid", (792, 1224)), ("A3", (842, 1191)), (None, (595, 842))):
+        pdf = drawn(client, made, records=[{"who": "Ada"}], sheet={"columns": 2, "rows": 1, **({"size": size} if size else {})})
+        assert [tuple(round(n) for n in page) for page in pages(pdf)] == [sides], size
+    client.refused("POST", f"{TEMPLATES}/{made}/render", 400, "validation.failed", ["sheet.size"], body={"data": {}, "sheet": {"columns": 1, "rows": 1, "size": "napkin"}})
+
+
+def test_what_a_definition_says_of_its_file(client):
+    """Spec 05 section 8: `filename` and `strict` of the request stand in place of the definition's."""
+    definition = {"size": "4x6", "raw": [text("{{who}}"), text("always", y=50)], "filename": "card", "strict": True}
+    made = client.post(TEMPLATES, {"name": "Own file", "set_as_default": False, "template_data": {"type": "custom__pdf", "definition": definition}}, expect=201).data["id"]
+    assert render(client, made, data={"who": "Ada"}).data["filename"] == "card.pdf"
+    assert render(client, made, data={"who": "Ada"}, filename="other", format="png").data["filename"] == "other.png"
+    client.refused("POST", f"{TEMPLATES}/{made}/render", 400, "template.render_failed", ["raw.0.value: who is not set"], body={"data": {}})
+    assert [w["code"] for w in render(client, made, data={}, strict=False).data["warnings"]] == ["variable.missing"]
+
+
 def test_pictures_and_zpl(client, server, item):
     resource = {"type": "item", "id": item["id"]}
     data = render(client, "item__item_label_pdf", resource=resource, format="png", output="url").data

@@ -65,6 +65,15 @@ def test_create_and_read(org, client):
     client.refused("GET", f"{TEMPLATES}/{row['id']}", 404, "not_found")
 
 
+def test_placeholders_are_data(client):
+    """Spec 05 section 7 [O]: paths of data; rows, groups, copies and their numbers are none."""
+    raw = [{"type": "table", "x": 1, "y": 1, "rows": "order.lines", "group_by": "row.kind", "group_header": "{{group}} of {{order.number}}", "columns": [{"value": "{{i}} {{row.sku}}"}]},
+           {**text("{{i}}: {{item.name}} {{page}}"), "repeat": {"each": "order.boxes"}}, {**text("{{n}} {{box}}"), "repeat": {"each": "bags", "as": "box", "index": "n"}}]
+    made = client.post(TEMPLATES, {"name": "Of data", "set_as_default": False, "template_data": {"type": "custom__pdf", "definition": {"raw": raw}}}, expect=201).data
+    assert sorted(made["placeholders"]) == ["bags", "order.boxes", "order.lines", "order.number"]
+    client.delete(f"{TEMPLATES}/{made['id']}")
+
+
 @pytest.mark.parametrize("body, errors", [
     ({}, ["name", "set_as_default", "template_data"]), ({"name": "ab", "set_as_default": True, "template_data": {"type": ITEM}}, ["name"]),
     ({"name": "x" * 32, "set_as_default": True, "template_data": {"type": ITEM}}, ["name"]), ({"name": "Mine", "set_as_default": True, "template_data": {}}, ["template_data.type"]),
