@@ -318,7 +318,6 @@ static void set_space(struct pages *p, double x, double y)
     cairo_translate(d->cairo, x, y);
     cairo_get_matrix(d->cairo, &d->to_page);
     cairo_matrix_invert(&d->to_page);
-    pango_cairo_update_context(d->cairo, d->pango);
 }
 
 static void draw_list(struct drawing *d, struct element *first)
@@ -512,10 +511,30 @@ static void finish(struct pages *p)
     judge(p, status);
 }
 
+/* Makes text be measured as large as it is drawn. Pango forgets how letters are placed each time it
+ * is told of a scale, so it is told once, before anything is measured. */
+static void set_text_scale(const struct pages *p)
+{
+    cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+    cairo_t *cairo = cairo_create(nothing);
+    cairo_font_options_t *options = cairo_font_options_create();
+
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+    pango_cairo_context_set_font_options(p->d->pango, options);
+    pango_cairo_context_set_resolution(p->d->pango, 72);
+    pango_context_set_round_glyph_positions(p->d->pango, FALSE);
+    cairo_scale(cairo, p->scale, p->scale);
+    pango_cairo_update_context(cairo, p->d->pango);
+    cairo_font_options_destroy(options);
+    cairo_destroy(cairo);
+    cairo_surface_destroy(nothing);
+}
+
 bool draw_all(struct drawing *d, struct buf *out)
 {
     struct pages p = {.d = d, .out = out};
-    cairo_font_options_t *options;
     struct buf native;
 
     d->vector = d->format == DRAW_PDF;
@@ -529,14 +548,7 @@ bool draw_all(struct drawing *d, struct buf *out)
     buf_init(&native, DRAW_BYTES_MAX);
     if (d->format == DRAW_ZPL && value_truth(json_get(d->body, "zpl_native")))
         d->native = &native;
-    options = cairo_font_options_create();
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    pango_cairo_context_set_font_options(d->pango, options);
-    pango_cairo_context_set_resolution(d->pango, 72);
-    pango_context_set_round_glyph_positions(d->pango, FALSE);
-    cairo_font_options_destroy(options);
+    set_text_scale(&p);
     draw_records(&p);
     finish(&p);
     if (p.wanted && !d->complex && !d->report.n_problems && !out->n && !d->sources)

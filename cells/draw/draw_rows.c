@@ -199,19 +199,40 @@ bool rows_make(struct drawing *d, struct element *e, struct table *t)
 
 /* ---- heights ---- */
 
-void cell_lay_out(struct table *t, const struct table_row *row, unsigned column, double width)
+PangoLayout *cell_lay_out(
+    struct table *t, const struct table_row *row, unsigned column, double width)
 {
     static const PangoAlignment aligns[] = {
         PANGO_ALIGN_LEFT, PANGO_ALIGN_CENTER, PANGO_ALIGN_RIGHT, PANGO_ALIGN_LEFT};
     const struct table_column *c = &t->columns[column];
+    const struct table_cell *cell = &row->cells[column];
+    PangoLayout *layout = cell->laid ? cell->laid : c->layout;
     bool whole = row->kind == ROW_GROUP || row->kind == ROW_EMPTY;
 
     pango_layout_set_font_description(
-        c->layout, row->kind == ROW_BODY || row->kind == ROW_EMPTY ? c->font : c->bold);
-    pango_layout_set_width(c->layout, (int)(fmax(width, 1) * PANGO_SCALE));
-    pango_layout_set_alignment(c->layout, whole ? PANGO_ALIGN_LEFT : aligns[c->align]);
-    pango_layout_set_justify(c->layout, !whole && c->align == 3);
-    pango_layout_set_text(c->layout, row->cells[column].text.p, (int)row->cells[column].text.n);
+        layout, row->kind == ROW_BODY || row->kind == ROW_EMPTY ? c->font : c->bold);
+    pango_layout_set_width(layout, (int)(fmax(width, 1) * PANGO_SCALE));
+    pango_layout_set_alignment(layout, whole ? PANGO_ALIGN_LEFT : aligns[c->align]);
+    pango_layout_set_justify(layout, !whole && c->align == 3);
+    pango_layout_set_text(layout, cell->text.p, (int)cell->text.n);
+    return layout;
+}
+
+/* Gives a cell a layout of its own, so that its letters are chosen and placed once and not again
+ * when it is drawn; most of what a table takes is that. A layout takes some 2 KiB, so only short
+ * texts of the first cells have one. */
+static void keep_layout(
+    struct drawing *d, struct table *t, struct table_cell *cell, unsigned column)
+{
+    enum { LAID_MAX = 8192, LAID_TEXT_MAX = 256 };
+    PangoLayout *like = t->columns[column].layout;
+
+    if (cell->laid || cell->late || t->n_laid == LAID_MAX || cell->text.n > LAID_TEXT_MAX)
+        return;
+    cell->laid = pango_layout_new(d->pango);
+    pango_layout_set_attributes(cell->laid, pango_layout_get_attributes(like));
+    pango_layout_set_wrap(cell->laid, pango_layout_get_wrap(like));
+    t->n_laid++;
 }
 
 /* Measures the element of a cell, and its copies. Returns how far down they reach. */
@@ -247,8 +268,8 @@ static double cell_height(struct drawing *d, struct table *t, struct table_row *
         return element_height(d, t, cell, width);
     if (!cell->text.n)
         return 0;
-    cell_lay_out(t, row, i, width);
-    pango_layout_get_size(t->columns[i].layout, &w, &h);
+    keep_layout(d, t, cell, i);
+    pango_layout_get_size(cell_lay_out(t, row, i, width), &w, &h);
     if (w > width * PANGO_SCALE + 10)
         report_warning(d, t->e, "", "table.cell_overflow", "a word is wider than its column");
     return h / (double)PANGO_SCALE;

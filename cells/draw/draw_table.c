@@ -72,6 +72,7 @@ static double natural_width(struct table *t, unsigned column)
     }
     for (unsigned r = 0, looked = 0; r < t->n_rows && looked < AUTO_ROWS; r++) {
         const struct table_row *row = &t->rows[r];
+        PangoLayout *layout;
         int w, h;
 
         /* of many rows those with long texts */
@@ -80,9 +81,9 @@ static double natural_width(struct table *t, unsigned column)
                 row->cells[column].text.n + 2 < longest))
             continue;
         looked++;
-        cell_lay_out(t, row, column, 1);
-        pango_layout_set_width(t->columns[column].layout, -1);
-        pango_layout_get_size(t->columns[column].layout, &w, &h);
+        layout = cell_lay_out(t, row, column, 1);
+        pango_layout_set_width(layout, -1);
+        pango_layout_get_size(layout, &w, &h);
         width = fmax(width, w / (double)PANGO_SCALE);
     }
     return width + 2 * t->padding + 0.5;
@@ -197,8 +198,12 @@ void table_done(struct element *e)
             g_object_unref(t->columns[i].layout);
     }
     for (unsigned r = 0; t && r < t->n_rows; r++) {
-        for (unsigned i = 0; t->rows[r].kind == ROW_BODY && i < t->n_columns; i++)
+        bool whole = t->rows[r].kind == ROW_GROUP || t->rows[r].kind == ROW_EMPTY;
+
+        for (unsigned i = 0; i < (whole ? 1 : t->n_columns); i++) {
             elements_done(t->rows[r].cells[i].e);
+            g_clear_object(&t->rows[r].cells[i].laid);
+        }
     }
     e->made = NULL;
     e->measured = false;
@@ -354,23 +359,25 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
 {
     const struct table_column *c = &t->columns[i];
     double room = row->height - 2 * t->padding;
+    PangoLayout *layout = row->cells[i].laid;
     int w, h;
 
     cell_again(d, t, &row->cells[i]);
     if (!row->cells[i].text.n)
         return;
-    cell_lay_out(t, row, i, width - 2 * t->padding);
-    pango_layout_get_size(c->layout, &w, &h);
+    if (!layout)
+        layout = cell_lay_out(t, row, i, width - 2 * t->padding);
+    pango_layout_get_size(layout, &w, &h);
     cairo_save(d->cairo);
     if (h > (room + 1) * PANGO_SCALE || w > (width - 2 * t->padding) * PANGO_SCALE + 10) {
         cairo_rectangle(d->cairo, t->e->x + c->x, y, width, row->height);
         cairo_clip(d->cairo);
     }
     cairo_set_source_rgba(d->cairo, c->color.r, c->color.g, c->color.b, c->color.a);
-    letters_all(d, c->layout, t->e->x + c->x + t->padding,
+    letters_all(d, layout, t->e->x + c->x + t->padding,
         y + t->padding + (room - h / (double)PANGO_SCALE) * c->valign / 2);
     cairo_restore(d->cairo);
-    letters_check(d, t->e, "", c->layout);
+    letters_check(d, t->e, "", layout);
 }
 
 /* Tells whether the part of a row that is drawn now has some of an element. by: how much lower it

@@ -17,6 +17,7 @@ struct table_cell {
     const struct wharf_json *late;
     const struct draw_vars *vars; /* for that */
     struct element *e; /* and its copies, instead of the text */
+    PangoLayout *laid; /* the text as it was measured, for when it is drawn, or NULL */
     double width, height; /* of these */
 };
 
@@ -29,7 +30,7 @@ struct table_row {
 
 struct table_column {
     const struct wharf_json *json;
-    PangoLayout *layout; /* lays out a cell; its width is that of the column's inside */
+    PangoLayout *layout; /* lays out cells whose layout is not kept */
     double x, width;
     unsigned align, valign; /* 0, 1, 2; align 3: justified */
     struct color color;
@@ -41,7 +42,7 @@ struct table {
     struct table_column columns[TABLE_COLUMNS_MAX];
     unsigned n_columns;
     struct table_row *rows; /* the first is the head when there is one */
-    unsigned n_rows;
+    unsigned n_rows, n_laid;
     bool has_head, repeats_head, keeps_rows;
     double width, padding, least, size;
     double line; /* height of a line of text */
@@ -56,7 +57,9 @@ bool rows_make(struct drawing *d, struct element *e, struct table *t);
 void cell_again(struct drawing *d, struct table *t, struct table_cell *cell);
 /* Computes the height of each row, now that the columns have widths. */
 void rows_measure(struct drawing *d, struct table *t);
-/* Lays out the text of a cell in the column's layout. */
-void cell_lay_out(struct table *t, const struct table_row *row, unsigned column, double width);
+/* Lays out the text of a cell, `width` points wide. Returns the cell's own layout when it has one,
+ * else the column's, which is valid until the next call. */
+PangoLayout *cell_lay_out(
+    struct table *t, const struct table_row *row, unsigned column, double width);
 
 #endif

@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import resource
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -65,14 +64,9 @@ def drawers(build, folder):
     out = str(folder / "out.pdf")
     found = {"Wharf": lambda name, n: [build / "tests/draw/draw-once", "--times", n, build / "cells", FORMAT_PDF, folder / f"{name}.json", out],
              "by hand": lambda name, n: [build / "tests/bench/draw-hand", name, n, out]}
-    if shutil.which("node") and (HERE / "draw_peer/node_modules").is_dir():
-        found["pdfmake"] = lambda name, n: ["node", HERE / "draw_peer/draw.js", name, n, out]
-    else:
-        print("pdfmake is left out: (cd tests/bench/draw_peer && npm ci)")
-    if subprocess.run(["/usr/bin/python3", "-c", "import weasyprint"], capture_output=True, check=False).returncode == 0:
-        found["WeasyPrint"] = lambda name, n: ["/usr/bin/python3", HERE / "draw_weasy.py", name, n, out]
-    else:
-        print("WeasyPrint is left out: apt-get install weasyprint")
+    subprocess.run(["bash", "-c", ". tools/setup.sh; need_packages weasyprint && npm_folder tests/bench/draw_peer"], cwd=HERE.parents[1], check=True)
+    found["pdfmake"] = lambda name, n: ["node", HERE / "draw_peer/draw.js", name, n, out]
+    found["WeasyPrint"] = lambda name, n: ["/usr/bin/python3", HERE / "draw_weasy.py", name, n, out]
     return found
 
 

@@ -9,10 +9,12 @@ update and list contacts, 80 times a second each. Prints p50 and p99 alone and b
 --only: only this definition, to find what others wait for."""
 import argparse
 import json
+import os
 import pathlib
 import sys
 import tempfile
 
+os.environ.setdefault("BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("api", "draw")]
 import api_folders  # noqa: E402, F401
 from hostile import measure, unlimited  # noqa: E402

@@ -7,6 +7,7 @@ import sys
 
 from weasyprint import HTML
 
+DATA_MATRIX = 71
 STYLE = "@page {{ size: {size}; margin: {margin} }} body {{ margin: 0; font-family: Inter; font-size: 9pt }} .a {{ position: absolute; white-space: pre }} " \
     "table {{ border-collapse: collapse; width: 540pt }} td, th {{ padding: 3pt; border-bottom: .5pt solid #999; text-align: left }} .n {{ text-align: right }}"
 
@@ -16,7 +17,8 @@ def place(x, y, text, size=9, bold=False):
 
 
 def code(kind, text, x, y, width, height):
-    svg = subprocess.run(["zint", "-b", str(kind), "-d", text, "--notext", "--square", "--filetype=SVG", "--direct"], capture_output=True, check=True).stdout.decode()
+    square = ["--square"] if kind == DATA_MATRIX else []
+    svg = subprocess.run(["zint", "-b", str(kind), "-d", text, "--notext", *square, "--filetype=SVG", "--direct"], capture_output=True, check=True).stdout.decode()
     svg = svg[svg.index("<svg"):].replace("<svg ", '<svg preserveAspectRatio="none" style="width:100%;height:100%" ', 1)
     return f'<div class="a" style="left:{x}pt;top:{y}pt;width:{width}pt;height:{height}pt">{svg}</div>'
 
@@ -30,7 +32,7 @@ def label():
     return STYLE.format(size="288pt 432pt", margin=0), "".join([
         place(18, 18, "FROM  Wharf Goods, Dock 5, Oakland CA 94607", 8), place(18, 42, "SHIP TO"), place(18, 56, "Ada Lovelace", 16, True),
         place(18, 78, "1200 Harbor Street, Suite 400", 14), place(18, 96, "Baltimore MD 21230", 14), code(20, "1Z999AA10123456784", 18, 128, 252, 70),
-        place(90, 202, "1Z999AA10123456784"), code(58, "https://track.example/1Z999AA10123456784", 18, 230, 90, 90), code(71, "ORDER-100234", 130, 230, 60, 60),
+        place(90, 202, "1Z999AA10123456784"), code(58, "https://track.example/1Z999AA10123456784", 18, 230, 90, 90), code(DATA_MATRIX, "ORDER-100234", 130, 230, 60, 60),
         code(55, "ORDER-100234/1Z999AA10123456784", 18, 340, 252, 60), place(200, 240, "Order 100234"), place(200, 254, "1 of 2")])
 
 

@@ -25,7 +25,7 @@ if (file.parent / "conftest.py").exists():
 read(file)
 """
 # These are read by test_api's own run, or read what only their part installs.
-READ_ELSEWHERE = ("tests/api/", "tests/lua/", "tests/clients/story.py", "tests/openapi/")
+READ_ELSEWHERE = ("tests/api/", "tests/lua/", "tests/clients/story.py", "tests/openapi/", "tests/bench/draw_weasy.py")
 
 # Ready at once, with nothing in the file that says where it listens.
 USELESS = """#!/bin/bash
