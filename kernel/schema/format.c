@@ -5,6 +5,7 @@
  * Grammars: RFC 3339 (dates), RFC 5321 (e-mail), RFC 1123 (host names), RFC 4291 (IPv6), RFC
  * 9562 (UUID), RFC 6901. */
 #include <arpa/inet.h>
+#include <stdlib.h>
 
 #include "schema/node.h"
 #include "schema/uri.h"
@@ -44,6 +45,7 @@ static int digits(const char *p, int n)
     return v;
 }
 
+/* Matches what PostgreSQL holds, too: there is no year 0. */
 static bool match_date(wharf_str s)
 {
     int year, month, day;
@@ -53,7 +55,7 @@ static bool match_date(wharf_str s)
     year = digits(s.p, 4);
     month = digits(s.p + 5, 2);
     day = digits(s.p + 8, 2);
-    return year >= 0 && wharf_date_good(year, month, day);
+    return year > 0 && wharf_date_good(year, month, day);
 }
 
 /* Reads "Z" or "+hh:mm"; *ret_east: minutes east of UTC. */
@@ -98,10 +100,15 @@ static bool match_time(wharf_str s)
     return second < 60 || ((hour * 60 + minute - east) % 1440 + 1440) % 1440 == 1439;
 }
 
+/* Matches what PostgreSQL holds, too: nothing is 16 hours or more from UTC. */
 static bool match_date_time(wharf_str s)
 {
-    return s.n > 11 && (s.p[10] == 'T' || s.p[10] == 't') && match_date((wharf_str){s.p, 10}) &&
-           match_time((wharf_str){s.p + 11, s.n - 11});
+    int east;
+
+    if (s.n <= 11 || (s.p[10] != 'T' && s.p[10] != 't') || !match_date((wharf_str){s.p, 10}) ||
+        !match_time((wharf_str){s.p + 11, s.n - 11}))
+        return false;
+    return s.n < 6 + 11 || !read_zone(s.p + s.n - 6, 6, &east) || abs(east) < 16 * 60;
 }
 
 /* Reads number and unit pairs in the order of units; each at most once. Returns how many, SIZE_MAX

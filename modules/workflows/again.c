@@ -221,21 +221,6 @@ static wharf_status judge_after(wharf_req *req, const wharf_json *body)
         "There is no run %.*s, or none any more: begin anew, without after", (int)id.n, id.p);
 }
 
-/* Judges a moment of the body, which has the form of RFC 3339 by now: the database knows no year 0,
- * and nothing that is 16 hours or more from UTC. */
-static wharf_status judge_moment(wharf_req *req, const wharf_json *body, const char *name)
-{
-    wharf_str s = json_text(W->json->get(body, "created_at"), name);
-    const char *zone = s.n > 6 ? s.p + s.n - 6 : "";
-    bool far = (*zone == '+' || *zone == '-') &&
-               (zone[1] > '1' || (zone[1] == '1' && zone[2] > '5'));
-
-    if (!far && strncmp(s.p, "0000", 4) != 0)
-        return WHARF_OK;
-    return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "created_at.%s", name).p,
-        "A moment is of the years 1 to 9999, and at most 15:59 from UTC");
-}
-
 /* Finds the next runs that are meant, the oldest first, whether or not the caller sees them. */
 static wharf_status find_meant(
     wharf_req *req, const wharf_json *body, wharf_str *ids, size_t *ret_n, int64_t most)
@@ -388,10 +373,6 @@ wharf_status runs_again_route(wharf_req *req, void *arg)
         s = judge_workflow(req, body);
     if (s == WHARF_OK)
         s = judge_after(req, body);
-    if (s == WHARF_OK)
-        s = judge_moment(req, body, "gte");
-    if (s == WHARF_OK)
-        s = judge_moment(req, body, "lt");
     if (s == WHARF_OK && W->json->get(body, "limit"))
         W->json->integer(W->json->get(body, "limit"), &most);
     if (s == WHARF_OK) /* two requests for the same runs do them again once */

@@ -497,6 +497,8 @@ def test_recover_failed(world, client):
     d = h.until(lambda d: [x["status"] for x in d].count("succeeded") == 5)
     assert {x["trigger"] for x in d if x["status"] == "succeeded"} == {"recovery"}
     client.refused("POST", f"/v1/webhooks/{h.id}/recover", 400, "param.invalid", ["since"], body={"since": "2020-01-01T00:00:00Z"})
+    for field, moment in (("since", "0000-01-01T00:00:00Z"), ("until", "2026-01-01T00:00:00+16:00")):  # which the database can't hold
+        client.refused("POST", f"/v1/webhooks/{h.id}/recover", 400, "validation.failed", [field], body={"since": since, field: moment})
     client.refused("POST", f"/v1/webhooks/{h.id}/recover", 400, "validation.failed", body={"since": since, "statuses": ["pending"]})
     world.server.sql("UPDATE webhooks.recovery SET finished_at = NULL WHERE webhook_id = %s", h.id)
     client.refused("POST", f"/v1/webhooks/{h.id}/recover", 409, "webhook.recovery_running", body={"since": since})
