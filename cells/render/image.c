@@ -186,6 +186,29 @@ static void jpeg_segment(unsigned char marker, const unsigned char *p, size_t n,
     }
 }
 
+/* Tells whether a JPEG has its end. at: of its first scan. One that was cut off is drawn as far as
+ * it goes and grey from there on, which nobody wants on a label. */
+static bool jpeg_ends(const unsigned char *p, size_t n, size_t at)
+{
+    while (at < n && n - at >= 2) {
+        const unsigned char *mark = memchr(p + at, 0xff, n - at - 1);
+        unsigned char what = mark ? mark[1] : 0;
+
+        if (!mark)
+            return false;
+        at = (size_t)(mark - p) + (what == 0xff ? 1 : 2);
+        if (what == 0xd9)
+            return true;
+        /* 0 stands for the data byte 255; these marks stand in the data and have no length */
+        if (what <= 1 || what == 0xff || (what >= 0xd0 && what <= 0xd8))
+            continue;
+        if (n - at < 2)
+            return false;
+        at += big(p + at, 2);
+    }
+    return false;
+}
+
 static bool jpeg_head(struct source *s, struct image *im)
 {
     const unsigned char *p = s->bytes.p;
@@ -209,6 +232,8 @@ static bool jpeg_head(struct source *s, struct image *im)
     if (n - at < 4 || p[at] != 0xff || p[at + 1] != 0xda ||
         (im->components != 1 && im->components != 3 && im->components != 4))
         return source_fail(s, "invalid: the image is damaged");
+    if (!jpeg_ends(p, n, at))
+        return source_fail(s, "invalid: the image is cut off; send it whole");
     return image_fair(s, im);
 }
 

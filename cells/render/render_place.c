@@ -155,23 +155,35 @@ static double fit_of(const struct source *s, const struct render_wish *w, double
     return 1;
 }
 
+/* Tells whether a page lies where the first one stands, or the other way round: the orientation of
+ * a job is that of the first, and a label that lies among others that stand would be cut. */
+static bool lies_otherwise(const struct source *s, double width, double height)
+{
+    bool first_lies = s->reported.width > s->reported.height;
+
+    return s->reported.width > 0 && fabs(s->reported.width - s->reported.height) > 1 &&
+           fabs(width - height) > 1 && (width > height) != first_lies;
+}
+
 static struct matrix way(
     const struct source *s, const struct page_box *box, const struct render_wish *w)
 {
     double width = box->width * box->unit, height = box->height * box->unit;
     double canvas_width = w->width, canvas_height = w->height, scale;
     struct matrix m = times(moved(-box->x, -box->y), scaled(box->unit));
+    bool landscape;
 
     m = times(m, turned(box->rotate, width, height));
     swap_if(box->rotate % 180 != 0, &width, &height);
+    landscape = w->landscape != lies_otherwise(s, width, height);
     m = times(m, turned(w->rotate, width, height));
     swap_if(w->rotate % 180 != 0, &width, &height);
-    swap_if(w->landscape, &canvas_width, &canvas_height);
+    swap_if(landscape, &canvas_width, &canvas_height);
     scale = fit_of(s, w, width, height, canvas_width, canvas_height) * w->scale;
     m = times(m, scaled(scale));
     m = times(m, moved((canvas_width - width * scale) / 2, (canvas_height - height * scale) / 2));
     /* as IPP's orientation-requested 4: the canvas is turned by 90 degrees counter-clockwise */
-    return w->landscape ? times(m, turned(270, canvas_width, canvas_height)) : m;
+    return landscape ? times(m, turned(270, canvas_width, canvas_height)) : m;
 }
 
 /* ---- annotations ---- */

@@ -160,6 +160,45 @@ static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
                                                                         : WHARF_S("");
 }
 
+/* Tells what a text is that nobody wants to see as text: the program of a page, or a document that
+ * was encoded twice. Returns NULL when it is none. */
+static const char *text_is_no_text(const char *look, size_t n)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    static const char printer[] =
+        "it is a program for printers; send raw: true to have it as it is, or "
+        "content_type text/plain to print it as text";
+    static const struct {
+        const char *begins, *is;
+    } signs[] = {{"^XA", printer}, {"~DG", printer}, {"CT~", printer}, {"%!PS", printer},
+        {"<!doctype html", "it is HTML, which is not drawn; send it as PDF"},
+        {"<html", "it is HTML, which is not drawn; send it as PDF"}};
+    static const char twice[] = "it is base64 within base64; encode the document once";
+    /* how PDF, PNG, JPEG, GIF, WebP, TIFF and ZPL begin in base64 */
+    static const char *const encoded[] = {
+        "JVBERi", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "SUkqA", "TU0AK", "XlhB"};
+    wharf_str s = {look, n};
+
+    while (s.n && strchr("\t\n\r ", *s.p))
+        s = (wharf_str){s.p + 1, s.n - 1};
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t m = strlen(signs[i].begins);
+
+        if (s.n >= m && strncasecmp(s.p, signs[i].begins, m) == 0)
+            return signs[i].is;
+    }
+    for (size_t i = 0; i < sizeof(encoded) / sizeof(encoded[0]); i++) {
+        size_t m = strlen(encoded[i]), used = 0;
+
+        while (used < s.n && strchr(letters, s.p[used]))
+            used++;
+        if (s.n > m && memcmp(s.p, encoded[i], m) == 0 && used >= (s.n < 64 ? s.n : 64))
+            return twice;
+    }
+    return NULL;
+}
+
 static wharf_status look_at(
     wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
 {
@@ -187,6 +226,9 @@ static wharf_status look_at(
         return bad(req, path,
             d->type.n ? "it is SVG; send it as PDF or PNG"
                       : "its type is not one of PDF, PNG, JPEG, GIF, WebP, TIFF and text");
+    if (is(d->type, "text/plain") && !is(content_type, "text/plain") &&
+        text_is_no_text(look, (size_t)got))
+        return bad(req, path, text_is_no_text(look, (size_t)got));
     s = print_render->open(req, fd, d->type, &d->render);
     if (s != WHARF_OK)
         return s;
@@ -234,7 +276,8 @@ static wharf_status take_document(
     if (s == WHARF_OK)
         s = write_file(req, bytes.fd, bytes.at, bytes.size, ret->writer);
     close(bytes.fd);
-    return s == WHARF_OK ? look_at(req, raw, type.n ? type : bytes.type, "document_id", ret) : s;
+    return s == WHARF_OK ? look_at(req, raw, type.n || !raw ? type : bytes.type, "document_id", ret)
+                         : s;
 }
 
 /* Takes what a template draws. */
