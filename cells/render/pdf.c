@@ -8,6 +8,7 @@
 
 #include "child.h"
 #include "render.h"
+#include "render_forms.h"
 
 bool source_fail(struct source *s, const char *fmt, ...)
 {
@@ -48,11 +49,34 @@ static bool new_document(struct source *s)
     return source_good(s);
 }
 
+/* Tells whether the document leaves it to the viewer to draw what stands in its fields. */
+static bool leaves_fields(struct source *s)
+{
+    qpdf_oh form = qpdf_oh_get_key(s->q, qpdf_get_root(s->q), "/AcroForm");
+    bool leaves = qpdf_oh_is_dictionary(s->q, form) &&
+                  qpdf_oh_get_bool_value(s->q, qpdf_oh_get_key(s->q, form, "/NeedAppearances"));
+
+    qpdf_oh_release_all(s->q);
+    return leaves && source_good(s);
+}
+
+/* Draws the fields, and goes on with that document. A form that can't be drawn is as it was. */
+static bool draw_fields(struct source *s)
+{
+    size_t n = 0;
+
+    if (!forms_draw(s->bytes.p, s->bytes.n, &s->filled, &n))
+        return true;
+    qpdf_cleanup(&s->q);
+    s->bytes = (struct bytes){s->filled, n};
+    return new_document(s);
+}
+
 bool source_open(struct source *s, const struct render_call *call, const void *p, size_t n)
 {
     *s = (struct source){
         .type = (enum render_type)call->type, .call = *call, .bytes = {(unsigned char *)p, n}};
-    if (!new_document(s))
+    if (!new_document(s) || (s->type == RENDER_PDF && leaves_fields(s) && !draw_fields(s)))
         return false;
     switch (s->type) {
     case RENDER_PDF:
@@ -76,6 +100,8 @@ void source_close(struct source *s)
 {
     if (s->q)
         qpdf_cleanup(&s->q);
+    free(s->filled);
+    s->filled = NULL;
 }
 
 bool pdf_look(struct source *s)

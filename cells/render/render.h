@@ -20,6 +20,7 @@ struct bytes {
 struct source { /* a document that was opened */
     qpdf_data q;
     struct bytes bytes; /* of the file; qpdf reads from them */
+    unsigned char *filled; /* these, when the fields of a form were drawn, else NULL */
     enum render_type type;
     struct render_call call;
     bool unsized; /* an image that does not say how large it is: it is fitted to the page */

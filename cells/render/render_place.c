@@ -3,7 +3,7 @@
  *
  * The page becomes a form of its own, so that nothing that its content leaves behind (an open
  * `q`, a colour) reaches further, and is drawn once through one matrix. Vectors stay vectors.
- * Annotations are drawn too, as the viewer would print them. */
+ * Annotations that are for print are drawn too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,11 +192,14 @@ static struct matrix way(
  * nothing is shown. */
 static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
 {
+    enum { HIDDEN = 2, PRINT = 4 }; /* PDF 1.7 section 12.5.3 */
     qpdf_oh flags = qpdf_oh_get_key(s->q, annotation, "/F"),
             looks = qpdf_oh_get_key(s->q, annotation, "/AP"), state;
 
-    if (qpdf_oh_is_integer(s->q, flags) && qpdf_oh_get_int_value(s->q, flags) & 2)
-        return false; /* hidden */
+    int said = qpdf_oh_is_integer(s->q, flags) ? qpdf_oh_get_int_value_as_int(s->q, flags) : 0;
+
+    if (said & HIDDEN || !(said & PRINT))
+        return false;
     if (qpdf_oh_is_name_and_equals(s->q, qpdf_oh_get_key(s->q, annotation, "/Subtype"), "/Popup") ||
         !qpdf_oh_is_dictionary(s->q, looks))
         return false;

@@ -1,5 +1,5 @@
-/* phone_number.cc - see phone_number.h. The only file in C++: libphonenumber has no interface of
- * C. Nothing that it throws leaves the file. */
+/* phone_number.cc - see phone_number.h. In C++, since libphonenumber has no interface of C. Nothing
+ * that it throws leaves the file. */
 #include "phone_number.h"
 
 #include <cstring>

@@ -343,7 +343,7 @@ def test_annotations_are_printed(shop):
     stamp = documents.objects(
         "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 288 432] /Annots [4 0 R] >>",
-        "<< /Type /Annot /Subtype /Stamp /Rect [72 72 144 144] /AP << /N 5 0 R >> >>",
+        "<< /Type /Annot /Subtype /Stamp /Rect [72 72 144 144] /F 4 /AP << /N 5 0 R >> >>",
         documents.stream(b"0 g 0 0 10 10 re f", "/Type /XObject /Subtype /Form /BBox [0 0 10 10]"))
     assert near(placed(shop, stamp)[0], (72, 288, 144, 360))
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from PIL import Image, ImageChops, ImageOps
 
-from documents import b64, pdf
+from documents import b64, objects, pdf, stream
 from test_print_jobs import Shop, box, ink, near
 
 PAPER = {"configuration": {"paper_size": "label_4x6"}}
@@ -118,3 +118,43 @@ def test_pages_that_are_square_or_stand_alike_are_not_turned(shop):
     assert near(ink(paper, page=2)[0], (0, 324, 288, 360), 2)
     lying = shop.paper(shop.make(both((6, 4), (6, 4)), configuration={"paper_size": "label_4x6"}))
     assert near(ink(lying, page=2)[0], (252, 0, 288, 432), 2)
+
+
+def form(fields, need="true"):
+    """A form of one page with these annotations; objects 6 and 7 are a font and a black square."""
+    page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 288 432] /Resources << >> /Annots [%s] >>" % " ".join(f"{8 + i} 0 R" for i in range(len(fields)))
+    return objects("<< /Type /Catalog /Pages 2 0 R /AcroForm 4 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page,
+                   f"<< /NeedAppearances {need} /DA (/Helv 0 Tf 0 g) /DR << /Font << /Helv 6 0 R >> >> /Fields [%s] >>" % " ".join(f"{8 + i} 0 R" for i in range(len(fields))),
+                   "null", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+                   stream(b"0 g 0 0 10 10 re f", "/Type /XObject /Subtype /Form /BBox [0 0 10 10]"), *fields)
+
+
+def words(paper):
+    return subprocess.run(["pdftotext", "-layout", "-", "-"], input=paper, capture_output=True, check=True).stdout.decode().split()
+
+
+def field(value, at, more=""):
+    return f"<< /Type /Annot /Subtype /Widget /FT /Tx /T (f{at}) /V {value} /F 4 /DA (/Helv 14 Tf 0 g) /Rect [36 {at} 252 {at + 30}] {more} >>"
+
+
+def test_what_stands_in_a_form_is_printed(shop):
+    """Its writer left it to the viewer to draw the fields."""
+    choice = "<< /Type /Annot /Subtype /Widget /FT /Ch /T (c) /Ff 131072 /Opt [(Blue) (Green)] /V (Green) /F 4 /DA (/Helv 12 Tf 0 g) /Rect [36 100 252 130] >>"
+    filled = form([field("(Jane)", 300), field("<FEFF00440065006C006900760065007200650064>", 200, "/Q 1"), choice])
+    assert words(shop.paper(shop.make(filled))) == ["Jane", "Delivered", "Green"]
+    assert box(shop.paper(shop.make(filled))) == [(288, 432)]
+
+
+@pytest.mark.parametrize("broken", [field("(a)", 300).replace("/Helv 14 Tf", "/None 14 Tf"), field("(a)", 300).replace("/DA (/Helv 14 Tf 0 g)", "/DA 5"), field("5", 300),
+                                    field("(a)", 300).replace("/Rect [36 300 252 330]", "/Rect [a]"), "<< /FT /Tx >>", "null", "8 0 R"])
+def test_fields_that_are_damaged_leave_the_rest(shop, broken):
+    assert "Jane" in words(shop.paper(shop.make(form([broken, field("(Jane)", 200)]))))
+
+
+@pytest.mark.parametrize("flags, shown", [("/F 4", True), ("/F 6", False), ("/F 0", False), ("", False), ("/F 36", True)])
+def test_annotations_are_printed_as_they_say(shop, flags, shown):
+    """Only those for print, and of these none that is hidden."""
+    note = f"<< /Type /Annot /Subtype /Stamp {flags} /Rect [72 72 144 144] /AP << /N 7 0 R >> >>"
+    corner = "<< /Type /Annot /Subtype /Stamp /F 4 /Rect [0 0 10 10] /AP << /N 7 0 R >> >>"
+    found = ink(shop.paper(shop.make(form([corner, note], need="false"))))[0]
+    assert near(found, (0, 288, 144, 432) if shown else (0, 422, 10, 432)), found
