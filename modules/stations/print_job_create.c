@@ -7,8 +7,9 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-#define NEAR_INCHES 0.06
-#define POINTS      72.0
+#define NEAR_INCHES    0.06
+#define SMALLER_INCHES 0.15 /* 100 by 150 mm are printed on 4 by 6 inches */
+#define POINTS         72.0
 
 enum { LANDSCAPE_UNKNOWN = -1, NAME_TAIL = 6, RANGES_MAX = 1000 };
 
@@ -217,17 +218,20 @@ static bool some_printer_has(const struct plan *p, const struct paper *size)
 }
 
 /* Returns the nearest size with these sides; of equals the first, but one that some printer has
- * before one that none has. */
-static const struct paper *nearest(const struct plan *p, double width, double height)
+ * before one that none has. smaller, larger: how much smaller or larger than the paper the sides
+ * may be, in inches. NULL: there is none. */
+static const struct paper *nearest(
+    const struct plan *p, double width, double height, double smaller, double larger)
 {
     const struct paper *best = NULL;
-    double least = NEAR_INCHES + 1e-9;
+    double least = 0;
 
     for (size_t i = 0; i < p->papers.n; i++) {
         const struct paper *one = &p->papers.list[i];
         double off = fmax(fabs(one->width - width), fabs(one->height - height));
 
-        if (off > NEAR_INCHES + 1e-9)
+        if (fmax(one->width - width, one->height - height) > smaller + 1e-9 ||
+            fmax(width - one->width, height - one->height) > larger + 1e-9)
             continue;
         if (!best || off < least - 1e-9 ||
             (off < least + 1e-9 && !some_printer_has(p, best) && some_printer_has(p, one))) {
@@ -243,17 +247,26 @@ static bool turned(const struct plan *p)
     return wish_int(p, "rotate", 0) % 180 != 0;
 }
 
-static wharf_status detect(wharf_req *req, struct plan *p)
+/* Finds the size of the document, as it stands or turned: first one that it has, then one that is a
+ * little larger. */
+static void find_paper(struct plan *p)
 {
+    static const double tries[][2] = {{NEAR_INCHES, NEAR_INCHES}, {SMALLER_INCHES, 0}};
     double width = p->document.info.width / POINTS, height = p->document.info.height / POINTS;
-    const struct paper *twin;
+    const double side[] = {width, height, width};
 
-    p->paper = width > 0 ? nearest(p, width, height) : NULL;
-    if (!p->paper && width > 0) {
-        p->paper = nearest(p, height, width);
-        if (p->landscape == LANDSCAPE_UNKNOWN)
+    for (size_t i = 0; i < 4 && width > 0 && !p->paper; i++) {
+        p->paper = nearest(p, side[i % 2], side[i % 2 + 1], tries[i / 2][0], tries[i / 2][1]);
+        if (p->paper && i % 2 && p->landscape == LANDSCAPE_UNKNOWN)
             p->landscape = 1;
     }
+}
+
+static wharf_status detect(wharf_req *req, struct plan *p)
+{
+    const struct paper *twin;
+
+    find_paper(p);
     if (!p->paper)
         return W->err->fail(
             req, ERR_PRINT_JOB_PAPER_SIZE_REQUIRED, "configuration.paper_size", NULL);

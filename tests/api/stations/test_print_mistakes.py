@@ -158,3 +158,16 @@ def test_annotations_are_printed_as_they_say(shop, flags, shown):
     corner = "<< /Type /Annot /Subtype /Stamp /F 4 /Rect [0 0 10 10] /AP << /N 7 0 R >> >>"
     found = ink(shop.paper(shop.make(form([corner, note], need="false"))))[0]
     assert near(found, (0, 288, 144, 432) if shown else (0, 422, 10, 432)), found
+
+
+@pytest.mark.parametrize("width, height, paper, orientation", [
+    (100 / 25.4, 150 / 25.4, "label_4x6", "portrait"), (150 / 25.4, 100 / 25.4, "label_4x6", "landscape"), (3.85, 5.85, "label_4x6", "portrait"), (4.06, 6.06, "label_4x6", "portrait")])
+def test_a_label_that_is_a_little_smaller_has_a_paper(shop, width, height, paper, orientation):
+    job = shop.make(pdf(width, height))
+    assert (job["configuration"]["paper_size"], job["configuration"]["orientation"]) == ("page_size_" + paper, orientation)
+    assert box(shop.paper(job)) == [(288, 432)]
+
+
+@pytest.mark.parametrize("width, height", [(3.84, 5.95), (3.95, 5.84), (4.07, 5.95), (3.95, 6.07)])
+def test_a_label_of_another_size_has_none(shop, width, height):
+    shop.refuse(400, "print_job.paper_size_required", ["configuration.paper_size"], document=pdf(width, height))
