@@ -52,7 +52,7 @@ def plain(schema, shared, used):
     return kept
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=400)  # one takes half a megabyte
 def compiled(text):
     formats = {name: functools.partial(FORMATS.conforms, format=name) for name in set(re.findall(r'"format": "([^"]+)"', text))}
     return fastjsonschema.compile(json.loads(text), use_default=False, formats=formats)

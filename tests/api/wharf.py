@@ -192,6 +192,7 @@ class Server:
             raise
         self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
+        self.template, self.validator = functools.lru_cache(10000)(self.template_of), functools.lru_cache(None)(self.validator_of)
         Server.running.append(self)
 
     def read_when_ready(self, ready):
@@ -327,12 +328,10 @@ class Server:
         shared = self.openapi["components"]["parameters"]
         return [shared[p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p for p in operation.get("parameters", [])]
 
-    @functools.lru_cache(maxsize=None)
-    def template(self, path):
+    def template_of(self, path):
         return next((p for regex, p in self.paths if regex.match(path)), None)
 
-    @functools.lru_cache(maxsize=None)
-    def validator(self, method, template, status):
+    def validator_of(self, method, template, status):
         operation = self.openapi["paths"][template].get(method.lower() if method != "HEAD" else "get")
         answer = operation and (operation["responses"].get(str(status)) or (status >= 400 and operation["responses"].get("default")))
         if not answer:
