@@ -247,25 +247,34 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
     return p;
 }
 
-static bool find_picture(struct drawing *d, struct element *e, struct picture **ret)
+/* Finds the picture of an element, and reads it when it is new. Returns NULL when it can't be
+ * drawn, which was told. */
+static struct picture *find_picture(struct drawing *d, struct element *e)
 {
-    struct picture source = {.text = image_source(e)};
+    struct picture source = {.text = image_source(e)}, *found;
     const struct wharf_json *error = entry_of(d, &d->image_errors, e),
                             *place = entry_of(d, &d->images, e);
     int64_t blob = -1;
 
-    if (error)
-        return report_error(d, e, json_text_or(error, "code", ERR_FILE_NOT_AVAILABLE).p, "%s",
+    if (error) {
+        report_error(d, e, json_text_or(error, "code", ERR_FILE_NOT_AVAILABLE).p, "%s",
             json_text_or(error, "message", "the image could not be had").p);
+        return NULL;
+    }
     if (json_int(place, &blob) && blob >= 0 && (size_t)blob < d->n_blobs) {
         source = (struct picture){.bytes = d->blobs[blob]};
     } else if (!source.text.n) {
-        return report_error(d, e, "image.decode", "there is no image");
+        report_error(d, e, "image.decode", "there is no image");
+        return NULL;
     } else if (image_is_elsewhere(e, source.text)) {
-        return report_error(d, e, ERR_FILE_NOT_AVAILABLE, "the image could not be had");
+        report_error(d, e, ERR_FILE_NOT_AVAILABLE, "the image could not be had");
+        return NULL;
     }
-    *ret = picture_of(d, &source);
-    return !(*ret)->code || report_error(d, e, (*ret)->code, "%s", (*ret)->wrong);
+    found = picture_of(d, &source);
+    if (!found->code)
+        return found;
+    report_error(d, e, found->code, "%s", found->wrong);
+    return NULL;
 }
 
 void image_forget(struct drawing *d)
@@ -317,9 +326,9 @@ static bool said_box_fits(struct drawing *d, struct element *e)
 
 bool image_measure(struct drawing *d, struct element *e)
 {
-    struct picture *p = NULL;
+    struct picture *p = said_box_fits(d, e) ? find_picture(d, e) : NULL;
 
-    if (!said_box_fits(d, e) || !find_picture(d, e, &p) || !set_box(d, e, p))
+    if (!p || !set_box(d, e, p))
         return false;
     e->made = p;
     return true;

@@ -48,6 +48,8 @@ static void write_name(
             same.items[same.n++] = schema;
         objects = objects && (!schema || json_is(json_get(schema, "properties"), JSON_OBJECT));
     }
+    if (!same.n) /* nobody declares it */
+        return;
     if (objects)
         write_object(m, name.p, &same, inner);
     else
