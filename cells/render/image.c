@@ -232,7 +232,7 @@ static bool jpeg_head(struct source *s, struct image *im)
     if (n - at < 4 || p[at] != 0xff || p[at + 1] != 0xda ||
         (im->components != 1 && im->components != 3 && im->components != 4))
         return source_fail(s, "invalid: the image is damaged");
-    if (!jpeg_ends(p, n, at))
+    if (!s->call.page && !jpeg_ends(p, n, at)) /* a picture shows what there is */
         return source_fail(s, "invalid: the image is cut off; send it whole");
     return image_fair(s, im);
 }
