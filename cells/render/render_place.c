@@ -155,8 +155,8 @@ static double fit_of(const struct source *s, const struct render_wish *w, double
     return 1;
 }
 
-/* Tells whether a page lies where the first one stands, or the other way round: the orientation of
- * a job is that of the first, and a label that lies among others that stand would be cut. */
+/* Tells whether a page is landscape where the first page is portrait, or the other way round. The
+ * orientation of a job is that of its first page, so such a page would be cut. */
 static bool lies_otherwise(const struct source *s, double width, double height)
 {
     bool first_lies = s->reported.width > s->reported.height;
@@ -195,7 +195,6 @@ static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
     enum { HIDDEN = 2, PRINT = 4 }; /* PDF 1.7 section 12.5.3 */
     qpdf_oh flags = qpdf_oh_get_key(s->q, annotation, "/F"),
             looks = qpdf_oh_get_key(s->q, annotation, "/AP"), state;
-
     int said = qpdf_oh_is_integer(s->q, flags) ? qpdf_oh_get_int_value_as_int(s->q, flags) : 0;
 
     if (said & HIDDEN || !(said & PRINT))

@@ -128,74 +128,86 @@ static wharf_str type_of_language(wharf_str language)
     return WHARF_S("application/octet-stream");
 }
 
+/* The beginnings of programs for printers. sure: no text that people read begins so, and letters
+ * may be of any case. */
+static const struct sign {
+    const char *begins, *language;
+    bool sure;
+} signs[] = {{"^XA", "zpl", true}, {"~DG", "zpl", true}, {"CT~", "zpl", true},
+    {"N\n", "epl", false}, {"N\r\n", "epl", false}, {"SIZE ", "tspl", false},
+    {"\x1b@", "escpos", true}, {"\x1b\x45", "pcl", true}, {"\x1b%-12345X", "pcl", true},
+    {"%!PS", "postscript", true}, {"%PDF-", "pdf", true}};
+
+static bool begins(wharf_str s, const char *with, bool any_case)
+{
+    size_t m = strlen(with);
+
+    return s.n >= m && (any_case ? strncasecmp(s.p, with, m) : memcmp(s.p, with, m)) == 0;
+}
+
+/* Finds the sign at the beginning of a text; NULL: there is none. */
+static const struct sign *sign_of(wharf_str s)
+{
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        if (begins(s, signs[i].begins, signs[i].sure))
+            return &signs[i];
+    }
+    return NULL;
+}
+
+static wharf_str without_blanks(wharf_str s)
+{
+    while (s.n && strchr("\t\n\r ", *s.p))
+        s = (wharf_str){s.p + 1, s.n - 1};
+    return s;
+}
+
 /* Finds the language by how the document begins. White space in front counts for none but EPL's
  * line feed. */
 static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
 {
-    static const struct {
-        const char *begins;
-        const char *language;
-    } signs[] = {{"^XA", "zpl"}, {"~DG", "zpl"}, {"CT~", "zpl"}, {"N\n", "epl"}, {"N\r\n", "epl"},
-        {"SIZE ", "tspl"}, {"\x1b@", "escpos"},
-        {"\x1b"
-         "E",
-            "pcl"},
-        {"\x1b%-12345X", "pcl"}, {"%!PS", "postscript"}, {"%PDF-", "pdf"}};
-    wharf_str said = document_language(content_type);
-    size_t skip = 0;
+    wharf_str said = document_language(content_type), s = without_blanks((wharf_str){look, n});
+    const struct sign *sign = sign_of(s);
 
-    if (said.n)
-        return said;
-    while (skip < n && (look[skip] == '\n' || look[skip] == '\r' || look[skip] == ' '))
-        skip++;
-    look += skip;
-    n -= skip;
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        size_t m = strlen(signs[i].begins);
-
-        if (n >= m && !memcmp(look, signs[i].begins, m))
-            return z(signs[i].language);
-    }
-    return n >= 2 && look[0] == 'Q' && look[1] >= '0' && look[1] <= '9' ? WHARF_S("epl")
-                                                                        : WHARF_S("");
+    if (said.n || sign)
+        return said.n ? said : z(sign->language);
+    return s.n >= 2 && s.p[0] == 'Q' && s.p[1] >= '0' && s.p[1] <= '9' ? WHARF_S("epl")
+                                                                       : WHARF_S("");
 }
 
-/* Tells what a text is that nobody wants to see as text: the program of a page, or a document that
- * was encoded twice. Returns NULL when it is none. */
-static const char *text_is_no_text(const char *look, size_t n)
+/* Tells whether a text is the base64 of something that can be printed. */
+static bool is_document_in_base64(wharf_str s)
 {
+    enum { ENOUGH = 64 }; /* letters; a line of a mail has 76 */
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-    static const char printer[] =
-        "it is a program for printers; send raw: true to have it as it is, or "
-        "content_type text/plain to print it as text";
-    static const struct {
-        const char *begins, *is;
-    } signs[] = {{"^XA", printer}, {"~DG", printer}, {"CT~", printer}, {"%!PS", printer},
-        {"<!doctype html", "it is HTML, which is not drawn; send it as PDF"},
-        {"<html", "it is HTML, which is not drawn; send it as PDF"}};
-    static const char twice[] = "it is base64 within base64; encode the document once";
-    /* how PDF, PNG, JPEG, GIF, WebP, TIFF and ZPL begin in base64 */
-    static const char *const encoded[] = {
+    /* the beginnings of PDF, PNG, JPEG, GIF, WebP, TIFF and ZPL in it */
+    static const char *const documents[] = {
         "JVBERi", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "SUkqA", "TU0AK", "XlhB"};
-    wharf_str s = {look, n};
+    size_t used = 0;
 
-    while (s.n && strchr("\t\n\r ", *s.p))
-        s = (wharf_str){s.p + 1, s.n - 1};
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        size_t m = strlen(signs[i].begins);
-
-        if (s.n >= m && strncasecmp(s.p, signs[i].begins, m) == 0)
-            return signs[i].is;
+    while (used < s.n && used < ENOUGH && strchr(letters, s.p[used]))
+        used++;
+    for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+        if (begins(s, documents[i], false))
+            return used == (s.n < ENOUGH ? s.n : ENOUGH);
     }
-    for (size_t i = 0; i < sizeof(encoded) / sizeof(encoded[0]); i++) {
-        size_t m = strlen(encoded[i]), used = 0;
+    return false;
+}
 
-        while (used < s.n && strchr(letters, s.p[used]))
-            used++;
-        if (s.n > m && memcmp(s.p, encoded[i], m) == 0 && used >= (s.n < 64 ? s.n : 64))
-            return twice;
-    }
+/* Returns why nobody wants to see a text as text, or NULL. */
+static const char *text_mistake(const char *look, size_t n)
+{
+    wharf_str s = without_blanks((wharf_str){look, n});
+    const struct sign *sign = sign_of(s);
+
+    if (sign && sign->sure)
+        return "it is a program for printers; send raw: true to have it as it is, or "
+               "content_type text/plain to print it as text";
+    if (begins(s, "<!doctype html", true) || begins(s, "<html", true))
+        return "it is HTML, which is not drawn; send it as PDF";
+    if (is_document_in_base64(s))
+        return "it is base64 within base64; encode the document once";
     return NULL;
 }
 
@@ -203,6 +215,7 @@ static wharf_status look_at(
     wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
 {
     char look[LOOK];
+    const char *mistake = NULL;
     int fd = print_blob->written(d->writer);
     off_t end = lseek(fd, 0, SEEK_END);
     ssize_t got = pread(fd, look, sizeof(look), 0);
@@ -226,9 +239,10 @@ static wharf_status look_at(
         return bad(req, path,
             d->type.n ? "it is SVG; send it as PDF or PNG"
                       : "its type is not one of PDF, PNG, JPEG, GIF, WebP, TIFF and text");
-    if (is(d->type, "text/plain") && !is(content_type, "text/plain") &&
-        text_is_no_text(look, (size_t)got))
-        return bad(req, path, text_is_no_text(look, (size_t)got));
+    if (is(d->type, "text/plain") && !is(content_type, "text/plain"))
+        mistake = text_mistake(look, (size_t)got);
+    if (mistake)
+        return bad(req, path, mistake);
     s = print_render->open(req, fd, d->type, &d->render);
     if (s != WHARF_OK)
         return s;
