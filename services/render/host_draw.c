@@ -17,6 +17,7 @@
 #include "render/draw_wire.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/turns.h"
 #include "util/zone.h"
 #include "wharf/errors.h"
 
@@ -32,7 +33,8 @@ const struct cell_kind host_draw_kind = {.name = "draw",
     .cpu_s = 120,
     .idle_s = 60,
     .frame_max = 4 * DRAW_REPORT_MAX,
-    .log_fd = -1};
+    .log_fd = -1,
+    .nice = STEP_BACK_NICE};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* One drawing. */
