@@ -16,8 +16,8 @@ struct table_cell {
      * page that shows it */
     const struct wharf_json *late;
     const struct draw_vars *vars; /* for that */
-    struct element *e; /* and its copies, instead of the text */
     PangoLayout *laid; /* the text as it was measured, for when it is drawn, or NULL */
+    struct element *e; /* and its copies, instead of the text */
     double width, height; /* of these */
 };
 
