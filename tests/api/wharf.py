@@ -305,7 +305,10 @@ class Server:
     def sql(self, text, *args):
         with self.db.cursor() as c:
             c.execute(text, args)
-            return c.fetchall() if c.description else None
+            if c.description:
+                return c.fetchall()
+            assert not c.statusmessage.startswith("SELECT"), "name a column, psycopg2 does not say how many rows without one came"
+            return None
 
     @contextlib.contextmanager
     def held(self, sql, *args):
@@ -314,7 +317,7 @@ class Server:
         try:
             with db.cursor() as cursor:
                 cursor.execute(sql, args)
-                assert not cursor.description or cursor.fetchall()
+                assert cursor.statusmessage.split()[0] not in ("SELECT", "UPDATE") or cursor.rowcount, "no row is locked"
             yield
         finally:
             db.close()

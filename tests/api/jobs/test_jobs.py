@@ -72,7 +72,7 @@ def clock(server):
     yield move
     server.sql("SELECT wharf.clock_set(0)")
     server.sql("NOTIFY wharf_job")
-    until(lambda: not server.sql("SELECT FROM wharf.job_schedule s WHERE wharf.job_due_at(s, wharf.now()) <> next_at"))  # periods begin anew
+    until(lambda: not server.sql("SELECT 1 FROM wharf.job_schedule s WHERE wharf.job_due_at(s, wharf.now()) <> next_at"))  # periods begin anew
 
 
 # ---- asking ----

@@ -361,7 +361,7 @@ def test_the_clock_is_set_back(world):
     world.clock(at(2040, 1, 1, 5, 50, 30))  # for all of these minutes nothing is due
     world.server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue = 'workflows.sweep'")
     until(lambda: world.server.sql("SELECT next_at > wharf.now() FROM wharf.job_schedule WHERE queue = 'workflows.sweep'")[0][0])
-    until(lambda: not world.server.sql("SELECT FROM wharf.job WHERE queue IN ('workflows.sweep', 'workflows.tick') AND state <> 'delayed'"))
+    until(lambda: not world.server.sql("SELECT 1 FROM wharf.job WHERE queue IN ('workflows.sweep', 'workflows.tick') AND state <> 'delayed'"))
     world.clock(at(2040, 1, 1, 5, 59, 30))
     assert [r["trigger"]["scheduled_at"] for r in runs(world.client, id)] == ["2040-01-01T06:00:00.000Z"]
     assert world.server.sql("SELECT next_at = '2040-01-01 07:00Z' FROM workflows.schedule WHERE workflow_id = %s", id) == [(True,)]
