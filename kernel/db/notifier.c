@@ -227,6 +227,8 @@ static void beat(struct notifier *p)
         p->ready = connect_notifier(p);
         if (p->ready)
             log_info("database.back", "the database answers again");
+        else if (p->owner.refused)
+            p->owner.refused(p->owner.arg, PQerrorMessage(p->pg));
         return;
     }
     take_notices(p);

@@ -17,6 +17,8 @@ struct notifier;
 struct notifier_owner {
     void (*forget)(void *arg); /* Tells that cached keys and rights may be stale. */
     void (*beat)(void *arg, PGconn *pg); /* About once a second, while the connection is up. */
+    /* NULL, or told at each try to connect that failed. message: libpq's, not NULL. */
+    void (*refused)(void *arg, const char *message);
     void *arg;
 };
 

@@ -123,6 +123,16 @@ static void look_at_connections(struct health *h)
     set_check(h, CHECK_CONNECTIONS, text);
 }
 
+void health_refused(struct health *h, const char *message)
+{
+    char text[TEXT];
+
+    if (!strstr(message, "FATAL:"))
+        return;
+    connect_trouble(message, text);
+    set_check(h, CHECK_CONNECTIONS, text);
+}
+
 static void look_at_roles(struct health *h, PGconn *pg)
 {
     struct buf names;

@@ -17,6 +17,9 @@ struct health;
 struct health *health_new(const struct engine *e, const char *database);
 /* Looks at what is due; pg is the side thread's connection, which is up. [side thread] */
 void health_look(struct health *h, PGconn *pg);
+/* Takes what PostgreSQL said when the side thread could not connect; a database that says nothing
+ * is told as away by others. [side thread] */
+void health_refused(struct health *h, const char *message);
 /* Answers GET /readyz, with ?verbose as JSON. */
 void run_readyz(struct wharf_req *req);
 

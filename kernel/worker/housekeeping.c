@@ -86,6 +86,13 @@ static void beat(void *arg, PGconn *pg)
     give_back_memory(h);
 }
 
+static void refused(void *arg, const char *message)
+{
+    struct housekeeping *h = arg;
+
+    health_refused(h->engine->health, message);
+}
+
 static void forget_principals(void *arg)
 {
     struct housekeeping *h = arg;
@@ -99,5 +106,5 @@ void housekeeping_begin(struct engine *e, bool all, struct notifier_owner *ret)
 
     h->engine = e;
     h->all = all;
-    *ret = (struct notifier_owner){forget_principals, beat, h};
+    *ret = (struct notifier_owner){forget_principals, beat, refused, h};
 }

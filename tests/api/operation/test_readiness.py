@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -38,6 +39,25 @@ def back(server):
         until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=WAIT).text == "ok\n")
 
 
+def take_all_connections(server, taken):
+    """Ends the connections of the server, but those that listen, and takes the places of all, those that were free, too. The server's processes
+    stand still meanwhile: who connects first has the place, and on a busy machine that was the server each time."""
+    def take():
+        with contextlib.suppress(psycopg2.OperationalError):
+            while True:
+                taken.append(psycopg2.connect(server.conninfo))
+    take()
+    processes = server.workers("web") + server.workers("job")
+    try:
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
+        server.sql("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND query <> '' AND query NOT LIKE 'LISTEN%%'")
+        take()
+    finally:
+        for pid in processes:
+            os.kill(pid, signal.SIGCONT)
+
+
 def test_connections_are_exhausted():
     server = Server("--modules", "org,locations", "--set", "workers=1")
     taken = []
@@ -45,14 +65,9 @@ def test_connections_are_exhausted():
         client = server.organization().client()
         server.sql("SELECT 1")
 
-        def none_is_left():  # what the server lost it gets again, if it is faster
-            with contextlib.suppress(psycopg2.OperationalError):
-                while True:
-                    taken.append(psycopg2.connect(server.conninfo))
-            server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'idle' AND query <> '' AND query NOT LIKE 'LISTEN%%'")
-            with contextlib.suppress(psycopg2.OperationalError):
-                while True:
-                    taken.append(psycopg2.connect(server.conninfo))
+        take_all_connections(server, taken)
+
+        def none_is_left():
             client.http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             r = client.post("/v1/roles", {"name": "None", "permissions": {}}, check=False)
             return r.status == 503 and r.code == "database.unavailable" and r.headers["Retry-After"] and any(is_told() or time.sleep(0.1) for _ in range(50))
@@ -275,17 +290,10 @@ def test_fewer_connections_than_wanted():
         place = client.post("/v1/locations", {"name": "Here", "address": address()}, expect=201).data
         server.sql("SELECT 1")
 
-        def take_all():
-            with contextlib.suppress(psycopg2.OperationalError):
-                while True:
-                    taken.append(psycopg2.connect(server.conninfo))
-
         def takes_no_new_one(of="degraded"):
             return any("takes no new connection" in text for text in probe(server)[1][of])
-        take_all()
-        while not (takes_no_new_one() or takes_no_new_one("not_ready_because")):  # who connects first has the place of one that ended: the server or this test
-            server.sql("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND query <> '' AND query NOT LIKE 'LISTEN%%'")
-            take_all()
+        take_all_connections(server, taken)
+        until(lambda: takes_no_new_one() or takes_no_new_one("not_ready_because"))
 
         def one(i):
             calls = (("GET", "/v1/locations", None), ("GET", f"/v1/locations/{place['id']}", None), ("POST", "/v1/locations", {"name": "x", "address": address()}),
