@@ -25,6 +25,7 @@ struct source { /* a document that was opened */
     struct render_call call;
     bool unsized; /* an image that does not say how large it is: it is fitted to the page */
     struct render_reported reported;
+    uint32_t cropped; /* pages that were put onto the medium and are cut off at its edges */
     char error[RENDER_ERROR]; /* "invalid: ..." */
 };
 

@@ -75,6 +75,7 @@ static void answer(struct source *s)
         cell_failed(s->error);
     } else {
         made.pages = (uint32_t)qpdf_get_num_pages(s->q);
+        made.cropped = s->cropped;
         send(p, n);
         cell_result(&made, sizeof(made));
     }

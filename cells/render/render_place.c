@@ -186,6 +186,22 @@ static struct matrix way(
     return landscape ? times(m, turned(270, canvas_width, canvas_height)) : m;
 }
 
+/* Tells whether a page that goes that way stands over the edges of the medium by more than paper
+ * sizes are told by. */
+static bool is_cropped(const struct page_box *box, struct matrix way, const struct render_wish *w)
+{
+    const double near = 4.32; /* 0.06 inches */
+
+    for (int i = 0; i < 4; i++) {
+        double x = box->x + (i & 1 ? box->width : 0), y = box->y + (i & 2 ? box->height : 0);
+        double to_x = way.a * x + way.c * y + way.e, to_y = way.b * x + way.d * y + way.f;
+
+        if (to_x < -near || to_y < -near || to_x > w->width + near || to_y > w->height + near)
+            return true;
+    }
+    return false;
+}
+
 /* ---- annotations ---- */
 
 /* Finds the stream that is shown for an annotation in its present state. Returns false when
@@ -327,6 +343,7 @@ bool page_place(struct source *s, qpdf_oh page, const struct render_wish *wish)
     if (!page_box(s, page, &box) || !as_form(s, page, &box, &form))
         return false;
     m = way(s, &box, wish);
+    s->cropped += is_cropped(&box, m, wish);
     draw(&content, &m, "P");
     qpdf_oh_replace_key(s->q, forms, "/P", form);
     draw_annotations(s, page, forms, m, &content);

@@ -2,157 +2,12 @@
  * 'Create': station and printer, document, paper size, capability, room. All before the row is
  * written. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "printing.h"
-#include "stations.gen.h"
+#include "print_job_plan.h"
 
-#define NEAR_INCHES    0.06
-#define SMALLER_INCHES 0.15 /* 100 by 150 mm are printed on 4 by 6 inches */
-#define POINTS         72.0
-
-enum { LANDSCAPE_UNKNOWN = -1, NAME_TAIL = 6, RANGES_MAX = 1000 };
-
-struct plan { /* what the job becomes */
-    struct papers papers;
-    struct printers printers;
-    const struct paper *paper; /* NULL: custom */
-    double width, height; /* of the medium, inches */
-    int landscape; /* 0, 1, LANDSCAPE_UNKNOWN */
-    bool detected, named; /* named: a printer is */
-    const wharf_json *wish; /* the configuration as sent, completed */
-    struct document document;
-    const struct printer_at *printer;
-    size_t candidates;
-    const char *reason;
-    uint32_t pages;
-    wharf_render_range *ranges;
-    uint32_t n_ranges;
-};
-
-static wharf_status wrong(wharf_req *req, const char *path, const char *message)
-{
-    return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s", message);
-}
-
-/* ---- configuration ---- */
-
-static wharf_str wish_text(const struct plan *p, const char *key)
-{
-    return json_text(p->wish, key);
-}
-
-static bool wish_truth(const struct plan *p, const char *key, bool fallback)
-{
-    const wharf_json *v = p->wish ? W->json->get(p->wish, key) : NULL;
-
-    return json_is_null(v) ? fallback : json_truth(v);
-}
-
-static int64_t wish_int(const struct plan *p, const char *key, int64_t fallback)
-{
-    const wharf_json *v = p->wish ? W->json->get(p->wish, key) : NULL;
-    int64_t i;
-
-    return v && W->json->integer(v, &i) ? i : fallback;
-}
-
-/* Returns a number with four decimals kept. */
-static double number(const wharf_json *v, double fallback)
-{
-    int64_t scaled;
-
-    return v && W->json->decimal(v, 12, &scaled) ? round((double)scaled / 1e8) / 1e4 : fallback;
-}
-
-static double scaling(const struct plan *p)
-{
-    return number(p->wish ? W->json->get(p->wish, "scaling") : NULL, 1);
-}
-
-/* Reads ranges such as "1-3,5,9-". */
-static wharf_status read_ranges(wharf_req *req, struct plan *p)
-{
-    wharf_str text = wish_text(p, "page_ranges");
-    const char *at = text.p;
-
-    if (wish_truth(p, "print_all_pages", true))
-        return WHARF_OK;
-    if (!text.n)
-        return wrong(req, "configuration.page_ranges",
-            "page_ranges says which pages when print_all_pages is false");
-    p->ranges = W->mem->alloc(req, RANGES_MAX * sizeof(*p->ranges));
-    while (*at && p->n_ranges < RANGES_MAX) {
-        unsigned long from, to;
-        char *end;
-
-        from = strtoul(at, &end, 10);
-        at = end + strspn(end, " ");
-        to = from;
-        if (*at == '-') {
-            at++;
-            at += strspn(at, " ");
-            to = *at && *at != ',' ? strtoul(at, &end, 10) : UINT32_MAX;
-            at = *at && *at != ',' ? end + strspn(end, " ") : at;
-        }
-        if (!from || to < from)
-            return wrong(req, "configuration.page_ranges",
-                "page_ranges is a list of pages and ranges from 1 on, such as 1-3,5,9-");
-        p->ranges[p->n_ranges++] = (wharf_render_range){
-            from < UINT32_MAX ? (uint32_t)from : UINT32_MAX,
-            to < UINT32_MAX ? (uint32_t)to : UINT32_MAX};
-        at += *at == ',';
-        at += strspn(at, " ");
-    }
-    return WHARF_OK;
-}
-
-static uint32_t pages_wanted(const struct plan *p)
-{
-    uint32_t n = 0;
-
-    for (uint32_t page = 1; page <= p->document.info.pages; page++) {
-        bool in = p->n_ranges == 0;
-
-        for (uint32_t i = 0; i < p->n_ranges && !in; i++)
-            in = page >= p->ranges[i].from && page <= p->ranges[i].to;
-        n += in;
-    }
-    return n;
-}
+enum { NAME_TAIL = 6 };
 
 /* ---- where ---- */
-
-static bool custom(const struct plan *p)
-{
-    wharf_str size = wish_text(p, "paper_size");
-
-    return is(size, "page_size_custom") || is(size, "custom");
-}
-
-static wharf_status check_custom(wharf_req *req, const wharf_rec *job, struct plan *p)
-{
-    const wharf_json *dimensions = field_json(job, PRINT_JOB_CUSTOM_DIMENSIONS);
-
-    if (!custom(p))
-        return dimensions ? wrong(req, "custom_dimensions",
-                                "custom_dimensions comes with the paper size page_size_custom only")
-                          : WHARF_OK;
-    if (!dimensions)
-        W->err->add(req, ERR_VALIDATION_FAILED, "custom_dimensions",
-            "page_size_custom needs custom_dimensions");
-    if (!field_text(job, PRINT_JOB_PRINT_STATION_ID).n)
-        W->err->add(req, ERR_VALIDATION_FAILED, "print_station_id",
-            "page_size_custom needs print_station_id");
-    if (!field_text(job, PRINT_JOB_PRINTER_NAME).n)
-        W->err->add(
-            req, ERR_VALIDATION_FAILED, "printer_name", "page_size_custom needs printer_name");
-    if (!dimensions)
-        return W->err->current(req);
-    p->width = number(W->json->get(dimensions, "width"), 0);
-    p->height = number(W->json->get(dimensions, "height"), 0);
-    return W->err->current(req);
-}
 
 /* Sets the station's location as the job's. */
 static wharf_status settle_location(wharf_req *req, wharf_rec *job)
@@ -206,106 +61,6 @@ static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct pl
         name.n ? name.p : id.p, name.n && id.n ? " with this printer_id" : "");
 }
 
-/* ---- paper size ---- */
-
-static bool some_printer_has(const struct plan *p, const struct paper *size)
-{
-    for (size_t i = 0; i < p->printers.n; i++) {
-        if (printer_has(&p->printers.list[i], size->name))
-            return true;
-    }
-    return false;
-}
-
-/* Returns the nearest size with these sides; of equals the first, but one that some printer has
- * before one that none has. smaller, larger: how much smaller or larger than the paper the sides
- * may be, in inches. NULL: there is none. */
-static const struct paper *nearest(
-    const struct plan *p, double width, double height, double smaller, double larger)
-{
-    const struct paper *best = NULL;
-    double least = 0;
-
-    for (size_t i = 0; i < p->papers.n; i++) {
-        const struct paper *one = &p->papers.list[i];
-        double off = fmax(fabs(one->width - width), fabs(one->height - height));
-
-        if (fmax(one->width - width, one->height - height) > smaller + 1e-9 ||
-            fmax(width - one->width, height - one->height) > larger + 1e-9)
-            continue;
-        if (!best || off < least - 1e-9 ||
-            (off < least + 1e-9 && !some_printer_has(p, best) && some_printer_has(p, one))) {
-            best = one;
-            least = off;
-        }
-    }
-    return best;
-}
-
-static bool turned(const struct plan *p)
-{
-    return wish_int(p, "rotate", 0) % 180 != 0;
-}
-
-/* Finds the size of the document, as it stands or turned: first one that it has, then one that is a
- * little larger. */
-static void find_paper(struct plan *p)
-{
-    static const double tries[][2] = {{NEAR_INCHES, NEAR_INCHES}, {SMALLER_INCHES, 0}};
-    double width = p->document.info.width / POINTS, height = p->document.info.height / POINTS;
-    const double side[] = {width, height, width};
-
-    for (size_t i = 0; i < 4 && width > 0 && !p->paper; i++) {
-        p->paper = nearest(p, side[i % 2], side[i % 2 + 1], tries[i / 2][0], tries[i / 2][1]);
-        if (p->paper && i % 2 && p->landscape == LANDSCAPE_UNKNOWN)
-            p->landscape = 1;
-    }
-}
-
-static wharf_status detect(wharf_req *req, struct plan *p)
-{
-    const struct paper *twin;
-
-    find_paper(p);
-    if (!p->paper)
-        return W->err->fail(
-            req, ERR_PRINT_JOB_PAPER_SIZE_REQUIRED, "configuration.paper_size", NULL);
-    p->detected = true;
-    twin = paper_twin(&p->papers, p->paper);
-    if (twin && !some_printer_has(p, p->paper) && some_printer_has(p, twin)) {
-        p->paper = twin;
-        if (p->landscape == LANDSCAPE_UNKNOWN)
-            p->landscape = 1;
-    }
-    return WHARF_OK;
-}
-
-static wharf_status settle_paper(wharf_req *req, struct plan *p)
-{
-    wharf_str size = wish_text(p, "paper_size"), orientation = wish_text(p, "orientation");
-    double width = p->document.info.width, height = p->document.info.height;
-
-    p->landscape = orientation.n ? is(orientation, "landscape") : LANDSCAPE_UNKNOWN;
-    if (!custom(p)) {
-        wharf_status s = WHARF_OK;
-
-        p->paper = size.n ? paper_find(&p->papers, size) : NULL;
-        if (size.n && !p->paper)
-            return wrong(req, "configuration.paper_size",
-                "paper_size must be page_size_custom or one of GET /v1/cloud-printing/paper-sizes");
-        if (!size.n)
-            s = detect(req, p);
-        if (s != WHARF_OK || !p->paper)
-            return s;
-        p->width = p->paper->width;
-        p->height = p->paper->height;
-    }
-    if (p->landscape == LANDSCAPE_UNKNOWN) /* from the document, as it will be turned */
-        p->landscape = width > 0 && fabs(width - height) > 1 && fabs(p->width - p->height) > 0.01 &&
-                       ((width > height) != turned(p)) != (p->width > p->height);
-    return WHARF_OK;
-}
-
 /* ---- capability ---- */
 
 static wharf_status choose(wharf_req *req, struct plan *p)
@@ -318,7 +73,7 @@ static wharf_status choose(wharf_req *req, struct plan *p)
     const char *fields[4];
     size_t n;
 
-    if (p->named && custom(p)) { /* at whatever is in it */
+    if (p->named && wish_custom(p)) { /* at whatever is in it */
         p->printer = p->printers.list;
         p->candidates = 1;
         p->reason = "named printer";
@@ -386,18 +141,6 @@ static wharf_status hold_room(wharf_req *req, wharf_str station)
 
 /* ---- the prepared document ---- */
 
-static uint32_t fit_of(const struct plan *p)
-{
-    static const char *const words[] = {"none", "shrink", "fit", "fill"};
-    wharf_str fit = wish_text(p, "fit");
-
-    for (uint32_t i = 0; i < 4; i++) {
-        if (is(fit, words[i]))
-            return i;
-    }
-    return WHARF_RENDER_NONE;
-}
-
 static wharf_status finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w, wharf_str name,
     wharf_str type, wharf_field field, wharf_blob_info *ret)
 {
@@ -416,8 +159,8 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
     const wharf_render_plan want = {.head = WHARF_HEAD(wharf_render_plan),
         .width = p->width * POINTS,
         .height = p->height * POINTS,
-        .scale = scaling(p),
-        .fit = fit_of(p),
+        .scale = wish_scaling(p),
+        .fit = wish_fit(p),
         .rotate = (uint32_t)wish_int(p, "rotate", 0),
         .landscape = p->landscape == 1,
         .n_ranges = p->n_ranges,
@@ -436,6 +179,7 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
     if (print_render->verdict(p->document.render))
         return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_INVALID, "data",
             "The document can't be printed: %s", print_render->reason(p->document.render).p);
+    print_render->info(p->document.render, &p->document.info); /* what make() knows of it */
     s = finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"),
         PRINT_JOB_PREPARED_FILE, &info);
     if (s == WHARF_OK)
@@ -484,8 +228,8 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
     W->json->put(out, "paper_size", size_name(req, p));
     W->json->put(out, "print_all_pages", val_bool(wish_truth(p, "print_all_pages", true)));
     put_text(out, p, "page_ranges", NULL);
-    W->json->put(out, "scaling", val_double(scaling(p)));
-    put_text(out, p, "fit", "none");
+    W->json->put(out, "scaling", val_double(wish_scaling(p)));
+    W->json->put(out, "fit", val_text(z(wish_fit_words[wish_fit(p)])));
     W->json->put(out, "rotate", val_int(wish_int(p, "rotate", 0)));
     W->json->put(out, "collate", val_bool(wish_truth(p, "collate", true)));
     put_text(out, p, "media_source", NULL);
@@ -512,6 +256,7 @@ static wharf_status set_document(
     W->json->put(out, "sha256", val_text(info->sha256));
     W->json->put(out, "paper_size_detected", val_bool(p->detected));
     W->json->put(out, "mixed_sizes", val_bool(reported->mixed != 0));
+    W->json->put(out, "cropped", val_bool(reported->cropped != 0));
     W->json->put(out, "available_until", val_null());
     return set_json(req, job, PRINT_JOB_DOCUMENT, out);
 }
@@ -656,7 +401,7 @@ static wharf_status settle_document(wharf_req *req, const wharf_rec *job, struct
                                  &p->document)
                            : document_take(req, job, &p->document);
 
-    p->pages = p->document.info.pages ? pages_wanted(p) : 0;
+    p->pages = p->document.info.pages ? wish_pages(p) : 0;
     if (s == WHARF_OK && p->document.info.pages && !p->pages)
         return wrong(
             req, "configuration.page_ranges", "page_ranges leaves no page of the document");
@@ -680,15 +425,15 @@ wharf_status job_create_check(wharf_req *req, wharf_rec *job)
     if (s == WHARF_OK)
         s = name_printer(req, job, p);
     if (s == WHARF_OK)
-        s = check_custom(req, job, p);
+        s = paper_check_custom(req, job, p);
     if (s == WHARF_OK)
-        s = read_ranges(req, p);
+        s = wish_ranges(req, p);
     if (s == WHARF_OK)
         s = check_resource(req, job);
     if (s == WHARF_OK)
         s = settle_document(req, job, p);
     if (s == WHARF_OK)
-        s = settle_paper(req, p);
+        s = paper_settle(req, p);
     if (s == WHARF_OK)
         s = choose(req, p);
     if (s == WHARF_OK)

@@ -34,6 +34,7 @@ struct wharf_render {
     uint32_t verdict;
     wharf_str reason;
     struct render_reported reported;
+    bool cropped;
 };
 
 /* ---- what bytes look like ---- */
@@ -232,7 +233,8 @@ static void r_info(const wharf_render *r, wharf_render_info *ret_info)
         .pages = r->reported.pages,
         .mixed = r->reported.mixed,
         .width = r->reported.width,
-        .height = r->reported.height};
+        .height = r->reported.height,
+        .cropped = r->cropped};
 
     memcpy(ret_info, &all, ret_info->head.size < sizeof(all) ? ret_info->head.size : sizeof(all));
 }
@@ -288,6 +290,7 @@ static wharf_status r_make(wharf_req *req, wharf_render *r, const wharf_render_p
         return astray(r);
     memcpy(&made, said.p, sizeof(made));
     *ret_pages = made.pages;
+    r->cropped = made.cropped != 0;
     r_close(r);
     return WHARF_OK;
 }

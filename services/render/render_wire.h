@@ -57,6 +57,7 @@ struct render_wish {
 
 struct render_made {
     uint32_t pages;
+    uint32_t cropped; /* of these, that are cut off at the edges of the medium */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* wharf/service/render.h - documents made ready for a medium: service "wharf.render", version
- * 1.0 (docs/guide/printing.md).
+ * 1.1 (docs/guide/printing.md).
  *
  * PDF, PNG, JPEG, GIF, WebP, TIFF and text become one PDF whose pages have exactly the medium's
  * size. All of it is done by a sandboxed process of its own (docs/internals/cells.md); what a
@@ -35,6 +35,9 @@ typedef struct wharf_render_info {
     uint32_t pages; /* 0: told by make() (text) */
     uint32_t mixed; /* its pages have different sizes */
     double width, height; /* points, of the first page as it is shown; 0: it does not say */
+    /* 1.1: 1 after make(): a page is larger than the medium by more than 0.06 inches, and what
+     * stands over its edges is cut off */
+    uint32_t cropped;
 } wharf_render_info;
 
 typedef struct wharf_render_range {

@@ -23,6 +23,7 @@ def check(*more, modules=MODULES, command="check", **env):
     ("stations.push.fcm.servce_account", "/x", 'there is no setting "stations.push.fcm.servce_account"; did you mean stations.push.fcm.service_account?'),
     ("stations.colour", "red", 'there is no setting "stations.colour"\n'),
     ("stations.push", "fcm", "stations.push must be an object"),
+    ("stations.fit", "tight", "stations.fit must be one of"),
     ("stations.push.drivers", "fcm,telegram", 'stations.push.drivers.1 must be one of'),
     ("stations.push.webhook.url", "", "stations.push.webhook.url must not be empty"),
     ("carriers.tracking_prefix", "x", "carriers.tracking_prefix"),

@@ -94,7 +94,7 @@ def test_created(shop):
                                   "paper_size": "page_size_label_4x6", "print_all_pages": True, "page_ranges": None, "scaling": 1, "fit": "none",
                                   "rotate": 0, "collate": True, "media_source": None}
     assert d["document"] == {"content_type": "application/pdf", "size": len(pdf()), "pages": 1, "width": 4, "height": 6,
-                             "sha256": hashlib.sha256(pdf()).hexdigest(), "paper_size_detected": True, "mixed_sizes": False, "available_until": None}
+                             "sha256": hashlib.sha256(pdf()).hexdigest(), "paper_size_detected": True, "mixed_sizes": False, "cropped": False, "available_until": None}
     assert d["printer"] == {"id": shop.station["printers"][0]["id"], "name": "Zebra", "model": "ZD421"} and d["print_station_id"] == shop.station["id"]
     assert d["routing"] == {"automatic": True, "candidates": 1, "reason": "only candidate"} and d["attempt"] == 0 and d["max_attempts"] == 3
     assert d["priority"] == 50 and d["resource"]["document"] == "door_sign" and ISO.match(d["expires_at"]) and d["reason"] is None and "data" not in d

@@ -8,6 +8,7 @@ from PIL import Image, ImageChops, ImageOps
 
 from documents import b64, objects, pdf, stream
 from test_print_jobs import Shop, box, ink, near
+from wharf import Server
 
 PAPER = {"configuration": {"paper_size": "label_4x6"}}
 ZPL = b"^XA^FO50,50^A0N,50,50^FDHello^FS^XZ"
@@ -171,3 +172,34 @@ def test_a_label_that_is_a_little_smaller_has_a_paper(shop, width, height, paper
 @pytest.mark.parametrize("width, height", [(3.84, 5.95), (3.95, 5.84), (4.07, 5.95), (3.95, 6.07)])
 def test_a_label_of_another_size_has_none(shop, width, height):
     shop.refuse(400, "print_job.paper_size_required", ["configuration.paper_size"], document=pdf(width, height))
+
+
+@pytest.mark.parametrize("width, height, wish, cropped", [
+    (4, 6, {}, False), (4.05, 6.05, {}, False), (4.2, 6, {}, True), (4, 6.2, {}, True), (8.27, 11.69, {}, True), (8.27, 11.69, {"fit": "shrink"}, False),
+    (8.27, 11.69, {"fit": "fit"}, False), (8.27, 11.69, {"fit": "fill"}, True), (4, 6, {"fit": "fill"}, False), (4, 6, {"scaling": 1.05}, True), (6, 4, {}, False),
+    (6, 4, {"orientation": "portrait"}, True), (4, 6, {"rotate": 90}, False), (4, 6, {"rotate": 90, "orientation": "portrait"}, True), (2, 1, {"scaling": 3}, False), (2, 1, {"scaling": 3, "orientation": "portrait"}, True)])
+def test_a_document_that_is_cut_off_says_so(shop, width, height, wish, cropped):
+    job = shop.make(pdf(width, height), configuration={"paper_size": "label_4x6", **wish})
+    assert job["document"]["cropped"] is cropped and shop.get(job)["document"]["cropped"] is cropped
+
+
+def test_of_pages_those_that_are_printed_are_cut_off_or_not(shop):
+    document = both((4, 6), (8, 6))
+    assert shop.make(document, **PAPER)["document"]["cropped"] is True
+    first = shop.make(document, configuration={"paper_size": "label_4x6", "print_all_pages": False, "page_ranges": "1"})
+    assert (first["document"]["cropped"], first["document"]["mixed_sizes"]) == (False, True)
+    assert shop.make(b"one line of text\n" * 500, **PAPER)["document"]["cropped"] is False  # it is laid out on the paper
+
+
+def test_the_server_says_how_pages_fit_where_a_job_does_not():
+    server = Server("--modules", "org,locations,stations", "--set", "stations.fit=shrink")
+    try:
+        shop = Shop(server.organization(), "Fits")
+        job = shop.make(pdf(8, 12, content=b"0 g 0 0 576 864 re f"), **PAPER)
+        assert (job["configuration"]["fit"], job["document"]["cropped"]) == ("shrink", False)
+        as_it_is = shop.make(pdf(8, 12), configuration={"paper_size": "label_4x6", "fit": "none"})
+        assert (as_it_is["configuration"]["fit"], as_it_is["document"]["cropped"]) == ("none", True)
+        shop.open()
+        assert near(ink(shop.paper(job))[0], (0, 0, 288, 432))
+    finally:
+        server.stop()
