@@ -154,7 +154,10 @@ def test_storm(world, long):
     collecting = threading.Thread(target=collect_again_and_again, args=(world, stop), daemon=True)
     collecting.start()
     begun, kills = time.monotonic(), {"web": 0, "job": 0, "postgres": 0, "server": 0}
-    while time.monotonic() - begun < (120 if long and not world.store else 8) and not any(t.odd for t in rounds):
+
+    def enough():
+        return sum(t.courier.acknowledged for t in rounds) > 10 * COURIERS
+    while time.monotonic() - begun < (120 if long and not world.store else 8 if enough() else WAIT) and not any(t.odd for t in rounds):
         victim = r.choice(["web"] * 5 + ["job"] * 2 + ["postgres"] * 2 + ["server"])
         world.kill(victim)
         kills[victim] += 1
@@ -166,7 +169,7 @@ def test_storm(world, long):
     live, gone = compare_all(world, *(t.courier for t in rounds))
     print(f"\ndocuments: {kills} kills, {sum(t.courier.acknowledged for t in rounds)} writes acknowledged, {sum(t.courier.sent_again for t in rounds)} sent again;"
           f" {live} documents live, {gone} gone")
-    assert sum(t.courier.acknowledged for t in rounds) > 10 * COURIERS
+    assert enough()
 
 
 def collect_again_and_again(world, stop):
