@@ -1,11 +1,15 @@
--- Lists runs that may be done again and were not yet, the oldest first. $1 organization, $2 states,
--- $3 workflow or '', $4 type of trigger or '', $5 and $6 from when on and until before when or
--- null, $7 only those behind this run, or '', $8 how many.
+-- Lists runs that may be done again and were not yet, the oldest first; none of a workflow that was
+-- deleted meanwhile. $1 organization, $2 states, $3 workflow or '', $4 type of trigger or '', $5 and
+-- $6 from when on and until before when or null, $7 only those behind this run, or '', $8 how many.
 SELECT r.id
 FROM workflows.run r
 WHERE r.organization_id = $1::text
     AND r.deleted_at IS NULL
     AND r.retried_as IS NULL
+    AND EXISTS (
+        SELECT FROM workflows.workflow w
+        WHERE w.organization_id = $1::text AND w.id = r.workflow_id AND w.deleted_at IS NULL
+    )
     AND r.status IN ('failed', 'rejected', 'canceled', 'skipped')
     AND r.status = ANY (($2::text[])::text[])
     AND ($3::text = '' OR r.workflow_id = $3::text)

@@ -157,6 +157,17 @@ def test_what_can_not_be_done_again(org, mine):
     assert row["failure_streak"] == 0  # callers got these answers
 
 
+def test_runs_of_a_deleted_workflow_are_left_out_of_many(mine):
+    gone, there = (flow(mine, "error('no')", name, retry={"max": 0}) for name in ("Gone", "There"))
+    make_location(mine, "A")
+    of_gone, = over(mine, gone)
+    of_there, = over(mine, there)
+    mine.delete(f"{FLOWS}/{gone}", expect=200)
+    many = mine.post(f"{FLOWS}/runs/retry", {}, expect=202).data
+    assert [r["run_id"] for r in many["retried"]] == [of_there["id"]] and many["refused"] == []
+    mine.refused("POST", f"{FLOWS}/runs/{of_gone['id']}/retry", 404, "not_found", body={})
+
+
 def test_runs_of_other_places_are_not_done_again(org, mine):
     here, there = (make_location(mine, n)["id"] for n in ("Here", "There"))
     id = flow(mine, "error('no')", events=["location.updated"], retry={"max": 0})
