@@ -345,7 +345,7 @@ static wharf_status template_written(
         W->res->row_kept(new_rec);
         return WHARF_OK;
     }
-    if (op != WHARF_DELETE && !field_int(new_rec, TEMPLATE_BUILTIN) &&
+    if (op != WHARF_DELETE &&
         (!old_rec || field_int(old_rec, TEMPLATE_VERSION) != field_int(new_rec, TEMPLATE_VERSION)))
         s = keep_version(req, new_rec);
     if (s == WHARF_OK && was && !is_now)

@@ -30,6 +30,8 @@ def test_built_in_templates(fresh):
     assert {r["type"] for r in rows} == TYPES and len(rows) == len(TYPES)
     assert all(r["builtin"] and r["status"] == "default" and r["version"] == 1 and r["location_id"] is None for r in rows)
     one = builtin(client)
+    assert client.get(f"{TEMPLATES}/{one['id']}?version=1").data == client.get(f"{TEMPLATES}/{one['id']}").data
+    client.refused("GET", f"{TEMPLATES}/{one['id']}?version=2", 404, "not_found")
     assert one == client.get(f"{TEMPLATES}/{one['id']}").data and one["template_data"] == {"type": ITEM} and one["dimensions"] == "2x1"
     client.refused("DELETE", f"{TEMPLATES}/{one['id']}", 409, "template.builtin")
     for change in ({"name": "Other"}, {"template_data": {"type": ITEM, "text_line_1": "x"}}, {"set_as_default": False}):
