@@ -343,7 +343,9 @@ static void put_end(wharf_req *req, struct work *w, const struct run *r, const c
     W->json->put(out, "ot", val_bool(cut));
     if (logs)
         W->json->put(out, "l", val_json(logs));
-    W->json->put(out, "e", wait_ms < 0 ? val_json(parsed(req, run_error(req, r))) : val_null());
+    /* also of one that is tried again: its author need not wait for the last try to see why */
+    W->json->put(
+        out, "e", wait_ms < 0 || again ? val_json(parsed(req, run_error(req, r))) : val_null());
     if (wait_ms >= 0)
         W->json->put(out, "z", val_int(wait_ms));
     W->json->put(out, "again", val_bool(again));

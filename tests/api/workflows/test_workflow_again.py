@@ -157,17 +157,6 @@ def test_what_can_not_be_done_again(org, mine):
     assert row["failure_streak"] == 0  # callers got these answers
 
 
-def test_runs_of_a_deleted_workflow_are_left_out_of_many(mine):
-    gone, there = (flow(mine, "error('no')", name, retry={"max": 0}) for name in ("Gone", "There"))
-    make_location(mine, "A")
-    of_gone, = over(mine, gone)
-    of_there, = over(mine, there)
-    mine.delete(f"{FLOWS}/{gone}", expect=200)
-    many = mine.post(f"{FLOWS}/runs/retry", {}, expect=202).data
-    assert [r["run_id"] for r in many["retried"]] == [of_there["id"]] and many["refused"] == []
-    mine.refused("POST", f"{FLOWS}/runs/{of_gone['id']}/retry", 404, "not_found", body={})
-
-
 def test_runs_of_other_places_are_not_done_again(org, mine):
     here, there = (make_location(mine, n)["id"] for n in ("Here", "There"))
     id = flow(mine, "error('no')", events=["location.updated"], retry={"max": 0})
@@ -273,8 +262,11 @@ def test_each_attempt_tells_what_it_said_and_when_the_next_one_is(server, mine):
     for n in (1, 2):
         run, = until(lambda: [r for r in runs(mine, id) if r["status"] == "waiting" and r["attempt"] == n])  # noqa: B023
         assert abs(datetime.datetime.fromisoformat(run["next_attempt_at"]) - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(seconds=70)
+        error = mine.get(f"{FLOWS}/runs/{run['id']}").data["error"]
+        assert (error["message"], error["file"].rsplit("/", 1)[1]) == ("not yet", "main.lua") and error["line"] and error["snippet"]
         waits(server, mine, id, n)
     run, = over(mine, id)
+    assert run["error"] is None
     assert run["status"] == "succeeded" and run["next_attempt_at"] is None and [line["message"] for line in run["logs"]] == ["attempt\t3"]
     assert [[line["message"] for line in a.get("logs", [])] for a in run["attempts"]] == [["attempt\t1"], ["attempt\t2"], []]
 
