@@ -221,7 +221,10 @@ static bool read_fields(struct parse *p, wharf_str value)
         if (f)
             only[k++] = f;
         else if (!str_eqz(names[i], "id") && !str_eqz(names[i], "object"))
-            return problem(p, WHARF_S("fields"), "must name fields of this resource only");
+            return problem(p, WHARF_S("fields"),
+                arena_printf(p->a, "must name fields of this resource only; \"%.*s\" is none",
+                    (int)names[i].n, names[i].p)
+                    .p);
     }
     p->q->n_only = k;
     return true;

@@ -71,6 +71,7 @@ static wharf_status choose(wharf_req *req, struct plan *p)
         .color = wish_truth(p, "color_print", false),
         .double_sided = wish_truth(p, "double_sided", false) && p->pages > 1};
     const char *fields[4];
+    wharf_str paper;
     size_t n;
 
     if (p->named && wish_custom(p)) { /* at whatever is in it */
@@ -84,12 +85,16 @@ static wharf_status choose(wharf_req *req, struct plan *p)
         p->reason = "named printer";
     if (p->printer)
         return WHARF_OK;
+    paper = paper_missing(req, p);
+    if (!p->named && paper.n && p->printers.n)
+        return W->err->fail(req, ERR_PRINT_JOB_NO_PRINTER, NULL,
+            "No printer that you may use here has the paper: %s", paper.p);
     if (!p->named)
         return W->err->fail(req, ERR_PRINT_JOB_NO_PRINTER, NULL, NULL);
     n = printer_lacks(p->printers.list, &w, fields);
     for (size_t i = 0; i < n; i++)
-        W->err->add(req, ERR_PRINT_JOB_UNSUPPORTED, fields[i], "The printer %s can't do this",
-            p->printers.list->name.p);
+        W->err->add(req, ERR_PRINT_JOB_UNSUPPORTED, fields[i], "The printer %s can't do this%s%s",
+            p->printers.list->name.p, paper.n ? ": " : "", paper.p);
     return W->err->current(req);
 }
 

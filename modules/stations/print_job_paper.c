@@ -40,6 +40,24 @@ static bool some_printer_has(const struct plan *p, const struct paper *size)
     return false;
 }
 
+wharf_str paper_missing(wharf_req *req, const struct plan *p)
+{
+    const struct paper *twin = p->paper ? paper_twin(&p->papers, p->paper) : NULL;
+    wharf_str names = WHARF_S("");
+
+    if (!p->paper || some_printer_has(p, p->paper) || (twin && some_printer_has(p, twin)))
+        return WHARF_S("");
+    for (size_t i = 0; i < p->papers.n; i++) {
+        if (some_printer_has(p, &p->papers.list[i]))
+            names = W->mem->format(
+                req, "%s%s%s", names.p, names.n ? ", " : "", p->papers.list[i].name.p);
+    }
+    return W->mem->format(req,
+        "%s is asked for, there is %s; choose another "
+        "configuration.paper_size, or have it put into the list of the printer",
+        p->paper->name.p, names.n ? names.p : "no paper");
+}
+
 /* Returns the nearest size with these sides; of equals the first, but one that some printer has
  * before one that none has. smaller, larger: how much smaller or larger than the paper the sides
  * may be, in inches. NULL: there is none. */

@@ -55,6 +55,9 @@ uint32_t wish_pages(const struct plan *p);
 
 /* Reads custom_dimensions into the plan; problems are told. */
 wharf_status paper_check_custom(wharf_req *req, const wharf_rec *job, struct plan *p);
+/* Says which paper is asked for and which ones the printers of the plan have; empty when they have
+ * it. */
+wharf_str paper_missing(wharf_req *req, const struct plan *p);
 /* Sets paper, sides and orientation: as sent, else from the document. */
 wharf_status paper_settle(wharf_req *req, struct plan *p);
 

@@ -27,7 +27,9 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
             "The URL needs a host name, no user or password, and port 443 or one from 1024 on; "
             "addresses in numbers are taken only where the operator lets them (net.allow)");
     case NET_BAD_PROTOCOL:
-        return of_family(a, family, "protocol", "The URL must begin with https://");
+        return of_family(a, family, "protocol",
+            "The URL must begin with https://; with http:// only where the operator lets it "
+            "(net.allow_http)");
     case NET_BAD_HOST:
     case NET_BLOCKED:
         return of_family(a, family, "hostname",

@@ -40,11 +40,13 @@ def member(path, value):
 
 @pytest.mark.parametrize("resource, field, most", [(r, f, n) for r, fields in TEXTS.items() for f, n in fields.items()])
 def test_longest_text(client, row, resource, field, most):
-    client.refused("POST", row, 400, "validation.failed", [field], body=member(field, "X" * (most + 1)))
-    got = client.post(row, member(field, "X" * most), expect=200).data
+    head = "https://x/" if field.endswith("_url") else ""
+    longest = head + "X" * (most - len(head))
+    client.refused("POST", row, 400, "validation.failed", [field], body=member(field, longest + "X"))
+    got = client.post(row, member(field, longest), expect=200).data
     for key in field.split("."):
         got = got[key]
-    assert got == "X" * most
+    assert got == longest
 
 
 @pytest.mark.parametrize("resource, field, values", [(r, f, v.split()) for r, fields in LISTS.items() for f, v in fields.items()])

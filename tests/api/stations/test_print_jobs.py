@@ -357,7 +357,8 @@ def test_named_printer_must_be_able(org):
     s.refuse(400, "print_job.unsupported", ["configuration.double_sided"], document=pdf(pages=2), **named, configuration={"double_sided": True})
     s.make(**named, configuration={"double_sided": True})  # one page needs no second side
     s.refuse(400, "print_job.unsupported", ["raw"], **named, data="data:,^XA^XZ", raw=True, configuration={"paper_size": "label_4x6"})
-    s.refuse(400, "print_job.no_printer", configuration={"paper_size": "a4"})
+    told = s.refuse(400, "print_job.no_printer", configuration={"paper_size": "a4"}).message
+    assert "a4 is asked for, there is label_4x6" in told, told
     custom = s.make(**named, configuration={"paper_size": "page_size_custom"}, custom_dimensions={"width": 3.3, "height": 1.1})
     assert custom["configuration"]["paper_size"] == "page_size_custom" and custom["custom_dimensions"] == {"width": 3.3, "height": 1.1}
     assert box(s.paper(custom)) == [(pytest.approx(3.3 * 72, abs=0.01), pytest.approx(1.1 * 72, abs=0.01))]
