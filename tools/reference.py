@@ -302,11 +302,25 @@ def page_rules(_build):
             "[source](source.md).\n\n" + "\n\n".join(parts) + "\n")
 
 
+def page_functions(_build):
+    """The functions of workflows for people without the program: one table for each library."""
+    lines = (ROOT / "tool/lua/reference.txt").read_text(encoding="utf-8").splitlines()
+    found = [re.fullmatch(r"a (.+?) -> (.+?) : (.+)", line) for line in lines]
+    of = {}
+    for call, returns, text in (m.groups() for m in found if m):
+        name = re.split(r"[( ]", call)[0]
+        of.setdefault(name.rpartition(".")[0] or "Lua", []).append([f"`{call}`", cell(returns), cell(text)])
+    return ("# Functions of workflows\n\nAll functions that the code of a workflow has, by library. `?` stands behind what may be left out; `data, err` means nil and an error where it did not work.\n\n"
+            "How they are used: [Workflows in Lua](workflows.md).\n\n"
+            + "\n\n".join(f"## {library}\n\n{table(['Call', 'Returns', 'What'], rows)}" for library, rows in sorted(of.items(), key=lambda one: not one[0].startswith("wharf"))) + "\n")
+
+
 def pages(build):
     """path -> text of each page."""
     made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules,
             "source": page_source, "rules": page_rules}
-    return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
+    paths = {ROOT / f"docs/reference/{name}.md": write for name, write in made.items()} | {ROOT / "docs/guide/api/lua-functions.md": page_functions}
+    return {path: write(build).rstrip() + f"\n\n{MADE}\n" for path, write in paths.items()}
 
 
 def unused(page):

@@ -1,6 +1,7 @@
 -- Lists runs that may be done again and were not yet, the oldest first; none of a workflow that was
--- deleted meanwhile. $1 organization, $2 states, $3 workflow or '', $4 type of trigger or '', $5 and
--- $6 from when on and until before when or null, $7 only those behind this run, or '', $8 how many.
+-- deleted meanwhile. $1 organization, $2 states, $3 workflow or '', $4 type of trigger or '', $5
+-- and $6 from when on and until before when or null, $7 only those behind this run, or '', $8 how
+-- many.
 SELECT r.id
 FROM workflows.run r
 WHERE r.organization_id = $1::text
