@@ -1,0 +1,92 @@
+/* address_parse.c - one string taken apart as an address (modules/locations/address_parse.h):
+ * tables of kinds, and the public addresses of tests/data/addresses. */
+#include <string.h>
+
+#include "unit.h"
+#include "address_cases.h"
+
+static const struct {
+    const char *organization, *text;
+    const char *parts[6]; /* line1, line2, city, state, postal_code, country_code; "": none */
+} cases[] = {
+#include "address_kinds.h"
+};
+
+static void kinds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char room[ADDRESS_ROOM];
+        struct address a;
+        const wharf_str *got[] = {
+            &a.line1, &a.line2, &a.city, &a.state, &a.postal_code, &a.country_code};
+
+        address_read(str_z(cases[i].text), str_z(cases[i].organization), room, &a);
+        for (size_t k = 0; k < 6; k++) {
+            if (!str_eq(*got[k], str_z(cases[i].parts[k])))
+                print_error("%s: part %zu is \"%.*s\", not \"%s\"\n", cases[i].text, k,
+                    (int)got[k]->n, got[k]->p, cases[i].parts[k]);
+        }
+        for (size_t k = 0; k < 6; k++)
+            assert_true(str_eq(*got[k], str_z(cases[i].parts[k])));
+    }
+}
+
+/* Each of the eleven countries: at least 95 of 100 are right, as a whole and among those that were
+ * kept apart while the rules were made. */
+static void public_addresses(void **state)
+{
+    static const char countries_of_data[][3] = {
+        "us", "ca", "gb", "de", "fr", "it", "es", "nl", "au", "jp", "br"};
+
+    for (size_t i = 0; i < sizeof(countries_of_data) / sizeof(countries_of_data[0]); i++) {
+        wharf_str path = arena_printf(*state, "tests/data/addresses/%s.json", countries_of_data[i]);
+        const struct wharf_json *all = unit_json(*state, unit_file(*state, path.p).p);
+        size_t n = 0, right = 0;
+
+        for (const struct wharf_json *c; (c = json_at(all, n)); n++) {
+            char room[ADDRESS_ROOM];
+            struct address a;
+            const char *wrong = case_wrong(c, room, &a);
+
+            right += !wrong;
+        }
+        print_message("%s: %zu of %zu\n", countries_of_data[i], right, n);
+        assert_true(n >= 100);
+        assert_true(right * 100 >= n * 95);
+    }
+}
+
+/* What is answered lies in the text or in the room, however the text looks. */
+static void whatever_comes(void **state)
+{
+    static const char *const texts[] = {"", " ", ",", "\n", ",,,", "1", "-", "/", "#", "(", "US",
+        "D-", "-1", "\xe3\x80\x92",
+        "\xe3\x80\x92"
+        "1",
+        "\xff\xfe", "\xc2", "\xe3\x80", "CEDEX"};
+    char room[ADDRESS_ROOM], longest[3 * ADDRESS_BYTES];
+    struct address a;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        address_read(str_z(texts[i]), WHARF_S("US"), room, &a);
+    memset(longest, 'a', sizeof(longest));
+    address_read((wharf_str){longest, sizeof(longest)}, WHARF_S("US"), room, &a);
+    assert_int_equal(a.line1.n, sizeof(longest));
+    for (size_t i = 0; i < sizeof(longest); i += 2)
+        longest[i] = ',';
+    address_read((wharf_str){longest, ADDRESS_BYTES}, WHARF_S("US"), room, &a);
+    assert_int_equal(a.line1.n, ADDRESS_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(kinds),
+        UNIT(public_addresses),
+        UNIT(whatever_comes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
