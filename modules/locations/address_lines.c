@@ -15,6 +15,15 @@ static bool follows(const struct words *t, size_t i, size_t end)
     return i < end && t->at[i].gap <= GAP_SPACE;
 }
 
+static size_t dashes(wharf_str k)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < k.n; i++)
+        n += k.p[i] == '-';
+    return n;
+}
+
 static bool is_roman(wharf_str k)
 {
     size_t n = 0;
@@ -24,19 +33,18 @@ static bool is_roman(wharf_str k)
     return n == k.n;
 }
 
-/* Tells whether a word is a number, a number with letters, or up to two letters or a Roman
- * number. */
+/* Tells whether a word is a number, a number with letters, a letter or a Roman number. */
 static bool is_number(const struct words *t, size_t i)
 {
     wharf_str k = key_of(t, i);
 
-    if (t->at[i].digit)
-        return k.n <= 10;
+    if (t->at[i].digit) /* "Bldg 1-17-5" is a building and a place */
+        return k.n <= 10 && dashes(k) < 2;
     for (size_t n = 0; n < k.n; n++) {
         if (k.p[n] < 'a' || k.p[n] > 'z')
             return false;
     }
-    return k.n == 1 || (k.n == 2 && t->at[i].upper) || (k.n <= 4 && is_roman(k));
+    return k.n == 1 || (k.n <= 4 && is_roman(k));
 }
 
 /* Tells whether a word is "2nd", "1er", "4º", "3.": a number that counts. */

@@ -71,9 +71,10 @@ static bool named_before(
         if (!starts &&
             ((code && !t->at[from].upper && !t->at[from - 1].digit) || ends_state(t, from, n, own)))
             continue;
-        *ret = (struct named){
-            &countries[e->ref], {from, end}, {0, 0}, false, is_state(t, from, n, own)};
-        ret->weak = ret->state || (code && !starts);
+        *ret = (struct named){&countries[e->ref], {from, end}, {0, 0}, false,
+            words_find(t, from, n, K(STATE) | K(REGION), own) != NULL};
+        ret->weak = (code && !starts) ||
+                    (is_state(t, from, n, own) && memcmp(ret->country->code, own->country, 3) != 0);
         return true;
     }
     return false;

@@ -154,8 +154,11 @@ static bool ends_place(const struct reading *r, size_t from)
     const struct words *t = r->t;
     size_t part = starts_part(t, from) ? part_of(t, 0, from) : part_of(t, 0, from + 1);
 
-    if (!from || has_digit(t, part, from))
+    if (!from)
         return false;
+    if (has_digit(t, part, from)) /* "Via Roma 1 Milano 20121" */
+        return r->told != TOLD_BY_FORM && r->f->number_last && !starts_part(t, from) &&
+               !t->at[from - 1].digit && has_digit(t, part, from - 1);
     return part > 0 || r->told != TOLD_BY_FORM;
 }
 
@@ -182,7 +185,8 @@ static bool is_placed(const struct reading *r, struct span p, bool strong)
         return false;
     if (p.to == r->hi)
         return from > 0 &&
-               (strong || labelled || r->f->stands == ADDRESS_AFTER || ends_place(r, from));
+               ((strong && (r->told != TOLD_BY_FORM || r->f->stands != ADDRESS_BEFORE)) ||
+                   labelled || r->f->stands == ADDRESS_AFTER || ends_place(r, from));
     if (strong && may_stand_anywhere(r, p, from))
         return true;
     if (from > 0 && t->at[p.to].gap > GAP_SPACE && t->at[p.to].gap < GAP_LINE &&
@@ -225,6 +229,13 @@ static void take_city(struct reading *r, size_t from, size_t to)
         r->city = (struct span){from, to};
 }
 
+static bool has_street_first(const struct reading *r, size_t from, size_t to)
+{
+    while (from < to && !word_is(r->t, from, K(STREET_FIRST), r->f))
+        from++;
+    return from < to;
+}
+
 /* Returns where a known city begins that ends at hi; hi: there is none. */
 static size_t known_city(const struct reading *r, size_t lo, size_t hi)
 {
@@ -235,8 +246,8 @@ static size_t known_city(const struct reading *r, size_t lo, size_t hi)
 
         if (n >= hi - lo || !words_find(t, from, n, K(CITY), r->f))
             continue;
-        if (!word_is(t, from - 1, K(DIRECTION), r->f) ||
-            (from > lo + 1 && word_is(t, from - 2, K(STREET), r->f)))
+        if (!word_is(t, from - 1, K(DIRECTION), r->f) || from == lo + 1 ||
+            word_is(t, from - 2, K(STREET), r->f) || has_street_first(r, lo, from - 2))
             return from;
     }
     return hi;
@@ -345,26 +356,26 @@ static size_t past_street(const struct reading *r, size_t i, size_t hi)
 static size_t past_any_street(const struct reading *r, size_t lo, size_t hi)
 {
     const struct words *t = r->t;
-    size_t n;
+    size_t n, end = hi;
 
     for (size_t i = hi - 1; !r->f->number_last && i > lo; i--) {
         bool saint = key_of(t, i).n == 2 && !memcmp(key_of(t, i).p, "st", 2);
-        size_t end;
 
         if (!word_is(t, i, K(STREET), r->f) ||
             (saint && (word_is(t, i - 1, K(STREET), r->f) || !has_digit(t, lo, i))))
             continue;
-        end = past_street(r, i, hi);
-        if (end < hi)
-            return end;
+        if (past_street(r, i, hi) < hi)
+            return past_street(r, i, hi);
     }
-    for (size_t i = lo; i < hi; i++) {
+    for (size_t i = lo; i < hi; i += n ? n : 1) {
         n = box_length(t, i, hi);
         if (!n && (i > lo || (lo > 0 && !word_is(t, hi - 1, K(STREET), r->f))))
             n = unit_length(t, i, hi, r->f);
-        if (n && i + n < hi)
-            return i + n;
+        if (n)
+            end = i + n;
     }
+    if (end < hi)
+        return end;
     for (size_t i = hi; r->f->number_last && i-- > lo;) {
         if (t->at[i].digit)
             return i > lo || !word_is(t, i + 1, K(STREET_FIRST), r->f) ? i + 1 : hi;
@@ -401,6 +412,25 @@ static bool is_number_only(const struct words *t, size_t from, size_t to)
     return to > from;
 }
 
+/* Tells whether commas or line ends part the words before i. */
+static bool has_commas(const struct words *t, size_t i)
+{
+    while (i && t->at[i].gap < GAP_COMMA)
+        i--;
+    return i > 0;
+}
+
+/* Tells whether words that stand alone are one name and not two things: up to two words, or up to
+ * five with "de", "upon" between. */
+static bool is_name(const struct reading *r, size_t from, size_t to)
+{
+    size_t joints = 0;
+
+    for (size_t i = from + 1; i + 1 < to; i++)
+        joints += word_is(r->t, i, K(JOINT), r->f);
+    return to - from <= 2 || (joints && to - from <= 5);
+}
+
 /* Takes the city that stands before the postal code, or at the end where there is none. */
 static void city_before(struct reading *r, size_t hi)
 {
@@ -425,7 +455,10 @@ static void city_before(struct reading *r, size_t hi)
     } else if (part > r->lo || r->postal.to || r->state.to) {
         size_t told = told_city(r, part, hi);
 
-        take_city(r, told == hi ? part : told, hi);
+        if (told == hi && hi - part > 2 && !has_commas(t, part))
+            told = known_city(r, part, hi);
+        if (told < hi || part > r->lo || is_name(r, part, hi))
+            take_city(r, told == hi ? part : told, hi);
     }
 }
 
@@ -462,8 +495,8 @@ static void city_of_state(struct reading *r)
         if (k.n < 3 || memcmp(k.p + k.n - 3, "-ku", 3) != 0 ||
             !words_find(t, s.from, s.to - s.from, K(WARDS_OF), r->f))
             return;
-    } else if ((r->f->stands == ADDRESS_AFTER &&
-                   !words_find(t, s.from, s.to - s.from, K(CITY), r->f)) ||
+    } else if (!(words_find(t, s.from, s.to - s.from, K(CITY), r->f) ||
+                   (r->state_kind == ADDRESS_STATE && r->f->stands == ADDRESS_BEFORE)) ||
                (s.to - s.from == 1 && t->at[s.from].key_n <= 3) || s.from == 0) {
         return;
     }
