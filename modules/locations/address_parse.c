@@ -195,10 +195,16 @@ static wharf_str island_of(const struct reading *r, wharf_str code)
 
 /* ---- the answer ---- */
 
-/* Tells whether the stop at the end is that of "G.C." */
+/* Tells whether the stop at the end is one of several in a word: "G.C." */
 static bool is_abbreviation(wharf_str s)
 {
-    return s.n >= 4 && s.p[s.n - 1] == '.' && s.p[s.n - 3] == '.';
+    size_t i = s.n - 1;
+
+    if (s.p[i] != '.')
+        return false;
+    while (i && s.p[i - 1] != ' ' && s.p[i - 1] != '.')
+        i--;
+    return i && s.p[i - 1] == '.' && i + 1 < s.n;
 }
 
 static char *put(char *room, wharf_str s, wharf_str *ret)

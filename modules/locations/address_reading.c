@@ -288,7 +288,7 @@ static bool is_state_name(
             return !word_is(t, from - 1, K(STREET) | K(DIRECTION), r->f);
         return !is_street(r, part, from, part == 0) && !(city && part == 0);
     }
-    if (word_is(t, from - 1, K(JOINT), r->f))
+    if (word_is(t, from - 1, K(JOINT), r->f) || (e->kind == ADDRESS_REGION && r->f->has_codes))
         return false;
     return !city ||
            !(word_is(t, from - 1, K(STREET) | K(DIRECTION), r->f) || t->at[from - 1].digit);
@@ -455,6 +455,8 @@ static void city_before(struct reading *r, size_t hi)
     } else if (part > r->lo || r->postal.to || r->state.to) {
         size_t told = told_city(r, part, hi);
 
+        if (told == hi && hi - part > 1 && told_city(r, part, part + 1) == part)
+            told = part + 1; /* "Kohoku-ku Yokohama" */
         if (told == hi && hi - part > 2 && !has_commas(t, part))
             told = known_city(r, part, hi);
         if (told < hi || part > r->lo || is_name(r, part, hi))

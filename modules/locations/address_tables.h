@@ -55,6 +55,7 @@ struct address_form {
     uint8_t stands;
     bool sure_with_state; /* a state and a postal code tell the country */
     bool number_last; /* the house number stands behind the street */
+    bool has_codes; /* states are written with codes */
     bool names_are_cities; /* states have codes; a name that is also a city's is the city */
     uint8_t sure; /* bits of the patterns that tell the country */
     /* a: letter, 9: digit, x: either, ' ' and '-': may be there; else itself */

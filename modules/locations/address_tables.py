@@ -93,7 +93,7 @@ def form_row(form, forms):
     base = form if "like" not in form else forms[by_code[form["like"]]]
     patterns = base["postal"] + [""] * (8 - len(base["postal"]))
     sure = sum(1 << base["postal"].index(p) for p in base.get("sure", []))
-    return f'    {{"{form["code"]}", {by_code[base["code"]]}, ADDRESS_{base["stands"].upper()}, {int(base.get("sure_with_state", 0))}, {int(base.get("number_last", base["stands"] == "before"))}, {int(base.get("names_are_cities", 0))}, {sure}, {{{", ".join(map(literal, patterns))}}}}},\n'
+    return f'    {{"{form["code"]}", {by_code[base["code"]]}, ADDRESS_{base["stands"].upper()}, {int(base.get("sure_with_state", 0))}, {int(base.get("number_last", base["stands"] == "before"))}, {int("states" in base)}, {int(base.get("names_are_cities", 0))}, {sure}, {{{", ".join(map(literal, patterns))}}}}},\n'
 
 
 def main():
