@@ -204,7 +204,8 @@ static size_t digits_at(wharf_str s, size_t first, size_t others, char ret[16])
     return n == first + others ? at : 0;
 }
 
-/* Takes the postal code wherever it stands; of two groups without a dash only behind 〒. */
+/* Takes the postal code wherever it stands; of two groups without a dash only behind 〒 or
+ * before a prefecture. */
 static void take_postal(struct east *e, size_t first, size_t others)
 {
     bool free = true;
@@ -225,7 +226,8 @@ static void take_postal(struct east *e, size_t first, size_t others)
             continue;
         }
         n = c >= '0' && c <= '9' && free ? digits_at(s, first, others, text) : 0;
-        if (n && (!others || mark || strchr(text, '-'))) {
+        if (n &&
+            (!others || mark || strchr(text, '-') || prefecture_at(without_gaps(behind(s, n))))) {
             memcpy(e->postal, text, sizeof(text));
             e->before = without_gaps((wharf_str){e->left.p, at - mark});
             e->left = without_gaps(behind(s, n));
@@ -303,6 +305,24 @@ static bool take_prefecture(struct east *e)
     return false;
 }
 
+/* Takes the city where the text goes from the small to the large: the last part before the
+ * prefecture. */
+static void take_city_before(struct east *e)
+{
+    static const char *const ends[] = {"市", "区", "町", "村"};
+    size_t at = e->before.n;
+
+    while (at && !strchr(" ,\n", e->before.p[at - 1]))
+        at--;
+    for (size_t i = 0; at && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (!ends_with(e->before, ends[i]))
+            continue;
+        e->city = behind(e->before, at);
+        e->before = without_gaps((wharf_str){e->before.p, at});
+        return;
+    }
+}
+
 static bool read_japan(struct east *e)
 {
     wharf_str before;
@@ -317,6 +337,8 @@ static bool read_japan(struct east *e)
     if (!take_prefecture(e) && !e->postal[0] && !e->code)
         return false;
     take_japan_city(e);
+    if (!e->city.n && !e->left.n)
+        take_city_before(e);
     return true;
 }
 
@@ -433,7 +455,8 @@ static char *put_lines(char *room, wharf_str s, wharf_str *line1, wharf_str *lin
 
 static char *put(char *room, wharf_str s, wharf_str *ret)
 {
-    memcpy(room, s.p, s.n);
+    if (s.n)
+        memcpy(room, s.p, s.n);
     *ret = (wharf_str){room, s.n};
     return room + s.n;
 }
@@ -447,7 +470,8 @@ static void answer(const struct east *e, wharf_str code, char *room, struct addr
     for (size_t i = 0; i < 2; i++) {
         if (n && all[i].n)
             text[n++] = ' ';
-        memcpy(text + n, all[i].p, all[i].n);
+        if (all[i].n)
+            memcpy(text + n, all[i].p, all[i].n);
         n += all[i].n;
     }
     at = put_lines(at, (wharf_str){text, n}, &ret->line1, &ret->line2);

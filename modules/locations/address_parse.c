@@ -107,13 +107,18 @@ static bool find_named(const struct words *t, const struct address_form *own, st
 {
     for (size_t n = 1; n <= 2 && n < t->n; n++) {
         struct span p = {t->n - n, t->n};
+        const struct address_form *f;
         size_t end = p.from;
 
         while (end > 1 && word_is(t, end - 1, K(LABEL), NULL))
             end--;
         if (!(t->at[p.from].digit || t->at[t->n - 1].digit) || !named_before(t, end, own, ret))
             continue;
-        if (fits_any(t, p, form_of((wharf_str){ret->country->code, 2}))) {
+        f = form_of((wharf_str){ret->country->code, 2});
+        /* "Anytown, ST 12345": of a country without a form of its own a code is no proof */
+        if ((*f->country || ret->words.to - ret->words.from > 1 ||
+                t->at[ret->words.from].key_n > 3) &&
+            fits_any(t, p, f)) {
             ret->postal = p;
             return true;
         }

@@ -148,6 +148,13 @@ static size_t with_prefix(const struct reading *r, size_t i)
     return i;
 }
 
+static bool has_after_city(const struct reading *r, size_t from, size_t to)
+{
+    while (from < to && !word_is(r->t, from, K(AFTER_CITY), r->f))
+        from++;
+    return from < to;
+}
+
 /* Tells whether a number at the end is a postal code, where one would stand before the city. */
 static bool ends_place(const struct reading *r, size_t from)
 {
@@ -156,6 +163,8 @@ static bool ends_place(const struct reading *r, size_t from)
 
     if (!from)
         return false;
+    if (has_after_city(r, part, from))
+        return true;
     if (has_digit(t, part, from)) /* "Via Roma 1 Milano 20121" */
         return r->told != TOLD_BY_FORM && r->f->number_last && !starts_part(t, from) &&
                !t->at[from - 1].digit && has_digit(t, part, from - 1);
@@ -174,29 +183,45 @@ static bool may_stand_anywhere(const struct reading *r, struct span p, size_t fr
            !memchr(first.p, '-', first.n) || last.p[last.n - 1] > '9';
 }
 
+/* Tells whether it may stand at the end. */
+static bool may_end(const struct reading *r, size_t from, bool strong, bool labelled)
+{
+    bool own = r->told != TOLD_BY_FORM || r->f->stands != ADDRESS_BEFORE;
+
+    return from > 0 &&
+           ((strong && own) || labelled || r->f->stands == ADDRESS_AFTER || ends_place(r, from));
+}
+
+/* Tells whether it may stand before the city. */
+static bool may_begin_city(const struct reading *r, struct span p, size_t from)
+{
+    const struct words *t = r->t;
+    bool labelled = from < p.from;
+
+    if (r->f->stands == ADDRESS_AFTER || t->at[p.to].digit ||
+        (from == 0 && r->told == TOLD_BY_FORM && !labelled))
+        return false;
+    if (t->at[p.to].gap <= GAP_SPACE)
+        return !unit_length(t, p.to, r->hi, r->f);
+    return starts_part(t, from);
+}
+
 /* Tells whether the postal code may stand where it does. */
 static bool is_placed(const struct reading *r, struct span p, bool strong)
 {
     const struct words *t = r->t;
     size_t from = with_prefix(r, p.from);
-    bool before = r->f->stands != ADDRESS_AFTER, labelled = from < p.from;
 
     if ((from == 0 && p.to == r->hi) || is_numbered(r, p.from))
         return false;
     if (p.to == r->hi)
-        return from > 0 &&
-               ((strong && (r->told != TOLD_BY_FORM || r->f->stands != ADDRESS_BEFORE)) ||
-                   labelled || r->f->stands == ADDRESS_AFTER || ends_place(r, from));
+        return may_end(r, from, strong, from < p.from);
     if (strong && may_stand_anywhere(r, p, from))
         return true;
     if (from > 0 && t->at[p.to].gap > GAP_SPACE && t->at[p.to].gap < GAP_LINE &&
         states_only(r, p.to))
         return starts_part(t, from) || !t->at[from - 1].digit;
-    if (!before || (from == 0 && r->told == TOLD_BY_FORM && !labelled))
-        return false;
-    if (t->at[p.to].gap <= GAP_SPACE)
-        return !t->at[p.to].digit && !unit_length(t, p.to, r->hi, r->f);
-    return starts_part(t, from) && !t->at[p.to].digit;
+    return may_begin_city(r, p, from);
 }
 
 static bool find_postal(struct reading *r)
@@ -225,6 +250,9 @@ static bool find_postal(struct reading *r)
 
 static void take_city(struct reading *r, size_t from, size_t to)
 {
+    /* "Anytown, ST 12345": two letters are a state that is not known */
+    if (to - from == 1 && r->t->at[from].key_n <= 2 && r->f->stands == ADDRESS_AFTER)
+        return;
     if (from < to && to - from <= CITY_WORDS)
         r->city = (struct span){from, to};
 }
@@ -268,7 +296,23 @@ static size_t told_city(const struct reading *r, size_t lo, size_t hi)
     return hi;
 }
 
-/* Tells whether the name is a state there, and not the city of the same name. */
+/* Tells whether the name, which begins a part of the text, is a state there and not the city of
+ * the same name. */
+static bool is_state_part(const struct reading *r, size_t lo, size_t from, bool city)
+{
+    const struct words *t = r->t;
+    size_t part = part_of(t, lo, from);
+
+    if (city && r->f->names_are_cities)
+        return known_city(r, part > 0 ? part - 1 : part, from) != from;
+    if (told_city(r, part, from) != from)
+        return true;
+    if (!city && from > part + 1 && !t->at[from - 1].digit)
+        return !word_is(t, from - 1, K(STREET), r->f) &&
+               !(word_is(t, from - 1, K(DIRECTION), r->f) && word_is(t, from - 2, K(STREET), r->f));
+    return !is_street(r, part, from, part == 0) && !(city && part == 0);
+}
+
 static bool is_state_name(
     const struct reading *r, size_t lo, size_t from, size_t n, const struct address_word *e)
 {
@@ -277,51 +321,46 @@ static bool is_state_name(
 
     if (e->kind == ADDRESS_NATION)
         return true;
-    if (starts_part(t, from)) {
-        size_t part = part_of(t, lo, from);
-
-        if (city && r->f->names_are_cities)
-            return known_city(r, part > 0 ? part - 1 : part, from) != from;
-        if (told_city(r, part, from) != from)
-            return true;
-        if (!city && from > part + 1 && !t->at[from - 1].digit)
-            return !word_is(t, from - 1, K(STREET) | K(DIRECTION), r->f);
-        return !is_street(r, part, from, part == 0) && !(city && part == 0);
-    }
+    if (starts_part(t, from))
+        return is_state_part(r, lo, from, city);
     if (word_is(t, from - 1, K(JOINT), r->f) || (e->kind == ADDRESS_REGION && r->f->has_codes))
         return false;
     return !city ||
            !(word_is(t, from - 1, K(STREET) | K(DIRECTION), r->f) || t->at[from - 1].digit);
 }
 
-/* Takes the state that ends at *hi; something must stand before it, unless it follows the postal
- * code: "Sydney 2000, NSW". */
-static bool take_state(struct reading *r, size_t lo, size_t *hi, bool at_postal)
+/* Tells whether the words, which can be the state e, are it there. at_postal: the postal code
+ * follows. */
+static bool is_state(
+    const struct reading *r, size_t lo, struct span s, const struct address_word *e, bool at_postal)
 {
     const struct words *t = r->t;
-    bool whole = lo && lo == r->postal.to && r->f->stands == ADDRESS_AFTER;
+    bool code = s.to - s.from == 1 && t->at[s.from].key_n <= 3 && e->kind != ADDRESS_NATION;
 
+    if (s.from == lo) /* "Sydney 2000, NSW"; "TX 75001" */
+        return (lo && lo == r->postal.to && r->f->stands == ADDRESS_AFTER) ||
+               (code && at_postal && s.from > 0);
+    if (code)
+        return t->at[s.from].upper || (at_postal && s.to == r->end) || starts_part(t, s.from);
+    return is_state_name(r, lo, s.from, s.to - s.from, e);
+}
+
+/* Takes the state that ends at *hi. */
+static bool take_state(struct reading *r, size_t lo, size_t *hi, bool at_postal)
+{
     for (size_t n = *hi - lo < STATE_WORDS ? *hi - lo : STATE_WORDS; n; n--) {
-        size_t from = *hi - n;
+        struct span s = {*hi - n, *hi};
         const struct address_word *e = words_find(
-            t, from, n, K(STATE) | K(REGION) | K(NATION), r->f);
-        bool code = n == 1 && t->at[from].key_n <= 3 && e && e->kind != ADDRESS_NATION;
+            r->t, s.from, n, K(STATE) | K(REGION) | K(NATION), r->f);
 
-        if (!e || (from == lo && !(code && at_postal && from > 0) && !whole))
+        if (!e || !is_state(r, lo, s, e, at_postal))
             continue;
         if (r->state.to && e->kind >= r->state_kind)
             return false;
-        if (whole && from == lo)
-            ;
-        else if (code ? !(t->at[from].upper || (at_postal && *hi == r->end) || starts_part(t, from))
-                      : !is_state_name(r, lo, from, n, e))
-            continue;
-        if (!r->state.to || e->kind < r->state_kind) {
-            r->state = (struct span){from, *hi};
-            r->state_kind = e->kind;
-        }
-        mark(r, from, *hi, MARK_DROPPED);
-        *hi = from;
+        r->state = s;
+        r->state_kind = e->kind;
+        mark(r, s.from, s.to, MARK_DROPPED);
+        *hi = s.from;
         return true;
     }
     return false;
@@ -352,31 +391,50 @@ static size_t past_street(const struct reading *r, size_t i, size_t hi)
     return end;
 }
 
-/* Returns where the city begins in words that begin with a street; hi: it is not to be seen. */
-static size_t past_any_street(const struct reading *r, size_t lo, size_t hi)
+/* Tells whether the word ends the name of a street, and is no saint. */
+static bool is_street_end(const struct reading *r, size_t lo, size_t i)
 {
     const struct words *t = r->t;
-    size_t n, end = hi;
+    wharf_str k = key_of(t, i);
 
-    for (size_t i = hi - 1; !r->f->number_last && i > lo; i--) {
-        bool saint = key_of(t, i).n == 2 && !memcmp(key_of(t, i).p, "st", 2);
+    if (i == lo || !word_is(t, i, K(STREET), r->f))
+        return false;
+    if (k.n != 2 || memcmp(k.p, "st", 2) != 0)
+        return true;
+    return !word_is(t, i - 1, K(STREET), r->f) && has_digit(t, lo, i);
+}
 
-        if (!word_is(t, i, K(STREET), r->f) ||
-            (saint && (word_is(t, i - 1, K(STREET), r->f) || !has_digit(t, lo, i))))
-            continue;
-        if (past_street(r, i, hi) < hi)
-            return past_street(r, i, hi);
-    }
-    for (size_t i = lo; i < hi; i += n ? n : 1) {
+/* Returns where the last box or unit ends; hi: there is none, or nothing behind it. */
+static size_t past_any_unit(const struct reading *r, size_t lo, size_t hi)
+{
+    const struct words *t = r->t;
+    size_t end = hi;
+
+    for (size_t i = lo, n; i < hi; i += n ? n : 1) {
         n = box_length(t, i, hi);
         if (!n && (i > lo || (lo > 0 && !word_is(t, hi - 1, K(STREET), r->f))))
             n = unit_length(t, i, hi, r->f);
         if (n)
             end = i + n;
     }
-    if (end < hi)
+    return end;
+}
+
+/* Returns where the city begins in words that begin with a street; hi: it is not to be seen. */
+static size_t past_any_street(const struct reading *r, size_t lo, size_t hi)
+{
+    const struct words *t = r->t;
+    size_t end;
+
+    for (size_t i = hi; !r->f->number_last && i-- > lo;) {
+        end = is_street_end(r, lo, i) ? past_street(r, i, hi) : hi;
+        if (end < hi)
+            return end;
+    }
+    end = past_any_unit(r, lo, hi);
+    if (end < hi || !r->f->number_last)
         return end;
-    for (size_t i = hi; r->f->number_last && i-- > lo;) {
+    for (size_t i = hi - 1; i-- > lo;) {
         if (t->at[i].digit)
             return i > lo || !word_is(t, i + 1, K(STREET_FIRST), r->f) ? i + 1 : hi;
     }
@@ -431,6 +489,27 @@ static bool is_name(const struct reading *r, size_t from, size_t to)
     return to - from <= 2 || (joints && to - from <= 5);
 }
 
+/* Takes the city of a part without digits that is no street: all of it, unless it shows where in
+ * it the city begins. */
+static void take_place(struct reading *r, size_t part, size_t hi)
+{
+    const struct words *t = r->t;
+    size_t told = told_city(r, part, hi);
+
+    if (told == hi && hi - part > 1 && told_city(r, part, part + 1) == part)
+        told = part + 1; /* "Kohoku-ku Yokohama" */
+    if (told == hi && hi - part > 2 && !has_commas(t, part))
+        told = known_city(r, part, hi);
+    if (told < hi || part > r->lo || is_name(r, part, hi))
+        take_city(r, told == hi ? part : told, hi);
+}
+
+static bool is_city(const struct reading *r, size_t from, size_t to)
+{
+    return is_district(r, from, to) || has_after_city(r, from, to) ||
+           words_find(r->t, from, to - from, K(CITY), r->f);
+}
+
 /* Takes the city that stands before the postal code, or at the end where there is none. */
 static void city_before(struct reading *r, size_t hi)
 {
@@ -444,7 +523,7 @@ static void city_before(struct reading *r, size_t hi)
         part = r->lo;
     if (unit_length(t, part, hi, r->f) == hi - part)
         return;
-    if (is_district(r, part, hi) || words_find(t, part, hi - part, K(CITY), r->f)) {
+    if (is_city(r, part, hi)) {
         take_city(r, part, hi);
     } else if (has_digit(t, part, hi) || box_length(t, part, hi)) {
         split_street(r, part, hi);
@@ -453,14 +532,7 @@ static void city_before(struct reading *r, size_t hi)
         if (!r->city.to && word_is(t, hi - 1, K(STREET), r->f))
             take_city(r, part, hi);
     } else if (part > r->lo || r->postal.to || r->state.to) {
-        size_t told = told_city(r, part, hi);
-
-        if (told == hi && hi - part > 1 && told_city(r, part, part + 1) == part)
-            told = part + 1; /* "Kohoku-ku Yokohama" */
-        if (told == hi && hi - part > 2 && !has_commas(t, part))
-            told = known_city(r, part, hi);
-        if (told < hi || part > r->lo || is_name(r, part, hi))
-            take_city(r, told == hi ? part : told, hi);
+        take_place(r, part, hi);
     }
 }
 

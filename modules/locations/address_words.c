@@ -76,19 +76,23 @@ static void put_key(struct words *t, const char *p, size_t n)
     t->keys_n += n;
 }
 
+static void put_ascii(struct words *t, char c)
+{
+    char small = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+
+    if (c != '.' && c != '\'' && c != '`')
+        put_key(t, &small, 1);
+}
+
 /* Writes a letter without case and marks. */
 static void put_folded(struct words *t, const char *p, size_t n, uint32_t c)
 {
-    char small;
-
     if (c >= 0xff01 && c <= 0xff5e)
         c -= 0xfee0;
     if (is_dash(c) || c == 0x30fc)
         c = '-';
     if (c < 0x80) {
-        small = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
-        if (c != '.' && c != '\'' && c != '`')
-            put_key(t, &small, 1);
+        put_ascii(t, (char)c);
     } else if (c == 0xba || c == 0xb0 || c == 0xaa) {
         put_key(t, c == 0xaa ? "a" : "o", 1);
     } else if (c >= 0xc0 && c < 0x180) {
@@ -130,6 +134,8 @@ static void add_word(struct words *t, size_t from, size_t to, enum address_gap g
     w->key_n = (uint16_t)(t->keys_n - begin);
     for (size_t i = begin; i < t->keys_n; i++)
         w->digit = w->digit || (t->keys[i] >= '0' && t->keys[i] <= '9');
+    if (w->key_n >= 3 && !memcmp(t->keys + begin, "s/n", 3)) /* "sin número": stands for one */
+        w->digit = true;
     w->upper = letters && upper == letters;
     t->n += w->key_n > 0;
 }
@@ -144,26 +150,30 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static size_t digits_of(const char *p, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && is_digit(p[i]))
+        i++;
+    return i;
+}
+
 /* Returns where a word is two: "D-10115", "Delhi-110001", "41020-SEVILLA", "Paulo/SP",
  * "Curitiba-PR". 0: nowhere. */
 static size_t joint(const char *p, size_t n)
 {
-    size_t i = 0, digits = 0;
+    size_t i = 0, digits = digits_of(p, n);
 
-    while (digits < n && is_digit(p[digits]))
-        digits++;
     if (digits >= 4 && digits + 3 < n && p[digits] == '-' && !is_digit(p[digits + 1]))
         return digits;
-    digits = 0;
     while (i < n && p[i] != '-' && p[i] != '/' && !is_digit(p[i]))
         i++;
     if (!i || i + 1 >= n || is_digit(p[i]))
         return 0;
     if (n - i == 3 && i > 2 && is_upper(p[i + 1]) && is_upper(p[i + 2]))
         return i;
-    while (i + 1 + digits < n && is_digit(p[i + 1 + digits]))
-        digits++;
-    return p[i] == '-' && digits >= 3 ? i : 0;
+    return p[i] == '-' && digits_of(p + i + 1, n - i - 1) >= 3 ? i : 0;
 }
 
 static void add_words(struct words *t, size_t from, size_t to, enum address_gap gap)

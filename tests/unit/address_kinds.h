@@ -38,6 +38,10 @@
 {"BR", "Rua Augusta, 150, apto 42 - Consolação, São Paulo - SP, 01304-000", {"Rua Augusta, 150, Consolação", "apto 42", "São Paulo", "SP", "01304-000", "BR"}},
 {"BR", "Av. Rio Branco, 1, sala 301, Centro, Rio de Janeiro - RJ, 20090-003", {"Av. Rio Branco, 1, Centro", "sala 301", "Rio de Janeiro", "RJ", "20090-003", "BR"}},
 {"BE", "Wetstraat 16 bus 4, 1000 Brussel", {"Wetstraat 16", "bus 4", "Brussel", "", "1000", "BE"}},
+{"DE", "Müllerstraße 12, 2. OG rechts, 80469 München", {"Müllerstraße 12", "2. OG rechts", "München", "", "80469", "DE"}},
+{"ES", "Calle Mayor 5, primera planta, 28013 Madrid", {"Calle Mayor 5", "primera planta", "Madrid", "", "28013", "ES"}},
+{"CA", "#205 - 1500 West 8th Ave, Vancouver BC V6J 1W2", {"1500 West 8th Ave", "#205", "Vancouver", "BC", "V6J 1W2", "CA"}},
+{"ES", "Plaza de Mina, s/n, Cádiz, 11004", {"Plaza de Mina, s/n", "", "Cádiz", "", "11004", "ES"}},
 /* boxes and army post */
 {"DE", "Postfach 10 57 60, 69047 Heidelberg", {"Postfach 10 57 60", "", "Heidelberg", "", "69047", "DE"}},
 {"FR", "BP 645, 49006 Angers Cedex 01", {"BP 645", "", "Angers Cedex 01", "", "49006", "FR"}},
@@ -84,6 +88,9 @@
 {"US", "三重県四日市市諏訪町1-5", {"諏訪町1-5", "", "四日市市", "三重県", "", "JP"}},
 {"US", "〒471-8571\n愛知県豊田市\nトヨタ町1番地", {"トヨタ町1番地", "", "豊田市", "愛知県", "471-8571", "JP"}},
 {"JP", "1-1 Umeda, Kita-ku, Osaka 530-0001", {"1-1 Umeda, Kita-ku", "", "Osaka", "", "530-0001", "JP"}},
+{"JP", "1600022 東京都新宿区新宿3-38-1", {"新宿3-38-1", "", "新宿区", "東京都", "1600022", "JP"}},
+/* a code that is no state is no country either */
+{"US", "123 Main Street\nAnytown, ST 12345", {"123 Main Street, Anytown, ST", "", "", "", "12345", "US"}},
 /* blanks, commas, line ends */
 {"US", "1 Main St\xc2\xa0,\xc2\xa0Springfield,\xc2\xa0IL\xc2\xa0""62701", {"1 Main St", "", "Springfield", "IL", "62701", "US"}},
 {"US", "1 Main St，Springfield，IL 62701，USA", {"1 Main St", "", "Springfield", "IL", "62701", "US"}},

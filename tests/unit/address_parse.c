@@ -57,14 +57,60 @@ static void public_addresses(void **state)
     }
 }
 
+static void put(struct buf *out, wharf_str part, const char *before)
+{
+    if (!part.n)
+        return;
+    if (out->n)
+        buf_addz(out, before);
+    buf_adds(out, part);
+}
+
+/* The text that addresses are shown as, in an export too, reads the same again, whatever the
+ * country of the organization. */
+static void shown_and_read_again(void **state)
+{
+    static const char files[][3] = {
+        "us", "ca", "gb", "de", "fr", "it", "es", "nl", "au", "jp", "br"};
+    size_t n = 0, same = 0;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        wharf_str path = arena_printf(*state, "tests/data/addresses/%s.json", files[i]);
+        const struct wharf_json *all = unit_json(*state, unit_file(*state, path.p).p), *c;
+
+        for (size_t at = 0; (c = json_at(all, at)); at++) {
+            char room[ADDRESS_ROOM], second[ADDRESS_ROOM];
+            struct address a, b;
+            struct buf text;
+
+            if (case_wrong(c, room, &a) || !a.postal_code.n || !a.city.n)
+                continue;
+            buf_init(&text, 4096);
+            put(&text, a.line1, ", ");
+            put(&text, a.line2, ", ");
+            put(&text, a.city, ", ");
+            put(&text, a.state, ", ");
+            put(&text, a.postal_code, a.state.n ? " " : ", ");
+            put(&text, a.country_code, ", ");
+            address_read(buf_str(&text), WHARF_S("US"), second, &b);
+            n++;
+            if (str_eq(a.city, b.city) && str_eq(a.state, b.state) &&
+                str_eq(a.postal_code, b.postal_code) && str_eq(a.country_code, b.country_code))
+                same++;
+            else
+                print_message("%.*s\n", (int)text.n, buf_str(&text).p);
+            buf_done(&text);
+        }
+    }
+    assert_true(n > 1000);
+    assert_true(same * 100 >= n * 99);
+}
+
 /* What is answered lies in the text or in the room, however the text looks. */
 static void whatever_comes(void **state)
 {
     static const char *const texts[] = {"", " ", ",", "\n", ",,,", "1", "-", "/", "#", "(", "US",
-        "D-", "-1", "\xe3\x80\x92",
-        "\xe3\x80\x92"
-        "1",
-        "\xff\xfe", "\xc2", "\xe3\x80", "CEDEX"};
+        "D-", "-1", "\xe3\x80\x92", "〒1", "\xff\xfe", "\xc2", "\xe3\x80", "CEDEX"};
     char room[ADDRESS_ROOM], longest[3 * ADDRESS_BYTES];
     struct address a;
 
@@ -85,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(kinds),
         UNIT(public_addresses),
+        UNIT(shown_and_read_again),
         UNIT(whatever_comes),
     };
 
