@@ -4,7 +4,7 @@
 
 #include "address_parse.h"
 
-/* Who says that the address is of the country of the form. */
+/* Tells who says that the address is of the country of the form. */
 enum address_told { TOLD_BY_FORM, TOLD_BY_DEFAULT, TOLD_BY_TEXT };
 
 struct reading {

@@ -1,5 +1,5 @@
 /* address_tables.h - countries, their states and the forms of their addresses (spec 02 section 1),
- * as address_tables.py makes them of schemas/addresses. */
+ * as address_tables.py makes them of schemas/countries.json and schemas/address-forms.json. */
 #ifndef ADDRESS_TABLES_H
 #define ADDRESS_TABLES_H
 

@@ -1,4 +1,4 @@
-"""schemas/addresses/countries.json and forms.json as C tables: address_tables.py COUNTRIES FORMS OUT."""
+"""schemas/countries.json and schemas/address-forms.json as C tables: address_tables.py COUNTRIES FORMS OUT."""
 import json
 import sys
 import unicodedata
@@ -112,7 +112,7 @@ def main():
         while at < len(rows) and rows[at][0] >> 20 < bucket:
             at += 1
         starts.append(at)
-    out = ["/* made of schemas/addresses */\n#include \"address_tables.h\"\n"]
+    out = ["/* made of schemas/countries.json and schemas/address-forms.json */\n#include \"address_tables.h\"\n"]
     out += ["const struct country countries[] = {\n", *(f'    {{"{c["code"]}", "{c["code3"]}", {literal(c["name"])}}},\n' for c in countries), "};\n"]
     out += [f"const size_t countries_count = {len(countries)};\nconst struct state address_states[] = {{\n", *(f'    {{"{a}", "{b}", {literal(c)}, {{{ranges(d)}}}}},\n' for a, b, c, d in states), "};\n"]
     out += ["const struct address_form address_forms[] = {\n", *(form_row(f, forms) for f in forms), "};\n", f"const size_t address_forms_count = {len(forms)};\n"]
