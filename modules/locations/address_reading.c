@@ -313,6 +313,16 @@ static bool is_state_part(const struct reading *r, size_t lo, size_t from, bool 
     return !is_street(r, part, from, part == 0) && !(city && part == 0);
 }
 
+/* Tells whether the words are the end of a city's name: "New Delhi". */
+static bool ends_city(const struct reading *r, size_t lo, size_t from, size_t n)
+{
+    for (size_t more = 1; more <= 3 && from >= lo + more; more++) {
+        if (words_find(r->t, from - more, n + more, K(CITY), r->f))
+            return true;
+    }
+    return false;
+}
+
 static bool is_state_name(
     const struct reading *r, size_t lo, size_t from, size_t n, const struct address_word *e)
 {
@@ -323,7 +333,8 @@ static bool is_state_name(
         return true;
     if (starts_part(t, from))
         return is_state_part(r, lo, from, city);
-    if (word_is(t, from - 1, K(JOINT), r->f) || (e->kind == ADDRESS_REGION && r->f->has_codes))
+    if (word_is(t, from - 1, K(JOINT), r->f) || ends_city(r, lo, from, n) ||
+        (e->kind == ADDRESS_REGION && r->f->has_codes))
         return false;
     return !city ||
            !(word_is(t, from - 1, K(STREET) | K(DIRECTION), r->f) || t->at[from - 1].digit);
