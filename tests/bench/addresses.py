@@ -1,5 +1,5 @@
 """How many of the public addresses of tests/data/addresses the parser takes apart right, by country and by form, which it does not, and how long one takes. Those marked
-held_out were chosen at random before the rules were made, and nobody looked at them while they were made.
+held_out were chosen at random before the rules were made, and only their number was looked at while they were made.
 
     tests/bench/addresses.py [--kept-apart] [COUNTRY...]     BUILD as in the tests. --kept-apart shows wrong ones of these too
 """

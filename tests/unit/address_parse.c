@@ -34,8 +34,7 @@ static void kinds(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Each of the eleven countries: at least 95 of 100 are right, as a whole and among those that were
- * kept apart while the rules were made. */
+/* At least 95 of 100 are right in each of the eleven countries. */
 static void public_addresses(void **state)
 {
     static const char countries_of_data[][3] = {
