@@ -1,234 +1,329 @@
 /* address_parse.c - one string as the parts of an address, without any outside service (spec 02
- * section 1).
- *
- * A last part that is a country's name or code is the country; then "<state> <postal>",
- * "<postal>" or "<postal> <city>" where the postal code has the country's form; then the city;
- * what is left are line 1 and, by its first word, line 2. */
-#include <strings.h>
+ * section 1). Chooses the country: the one that the text names, else the organization's, unless
+ * the postal code or the state is of another country alone; address_reading.c reads the rest. */
+#include <string.h>
 
-#include "location_address.h"
+#include "address_reading.h"
 
-enum { PARTS = 32 };
+#define K(kind) ADDRESS_KIND(ADDRESS_##kind)
 
-static bool is_digit(char c)
+enum { COUNTRY_WORDS = 6 };
+
+/* The country that a text names. */
+struct named {
+    const struct country *country;
+    struct span words;
+    struct span postal; /* where it stands behind the country */
+    bool weak; /* the words can mean something else */
+    bool state; /* a state */
+};
+
+static bool starts_part(const struct words *t, size_t i)
 {
-    return c >= '0' && c <= '9';
+    return i == 0 || t->at[i].gap >= GAP_DASH;
 }
 
-static bool is_letter(char c)
+static bool in_one_part(const struct words *t, size_t from, size_t to)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool same_word(wharf_str s, const char *word)
-{
-    return strlen(word) == s.n && strncasecmp(s.p, word, s.n) == 0;
-}
-
-static wharf_str trimmed(const char *p, size_t n)
-{
-    while (n && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) {
-        p++;
-        n--;
-    }
-    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '\n' || p[n - 1] == '\r'))
-        n--;
-    return (wharf_str){p, n};
-}
-
-const struct country *country_find(wharf_str s)
-{
-    for (size_t i = 0; i < countries_count; i++) {
-        if (same_word(s, countries[i].code) || same_word(s, countries[i].code3) ||
-            same_word(s, countries[i].name))
-            return &countries[i];
-    }
-    for (size_t i = 0; i < country_words_count; i++) {
-        if (same_word(s, country_words[i].name))
-            return country_find(wharf_z(country_words[i].code));
-    }
-    return NULL;
-}
-
-const struct state *state_find(wharf_str country_code, wharf_str s)
-{
-    for (size_t i = 0; i < states_count; i++) {
-        if (same_word(country_code, states[i].country) &&
-            (same_word(s, states[i].code) || same_word(s, states[i].name)))
-            return &states[i];
-    }
-    return NULL;
-}
-
-/* Tells whether s has the form. a: letter, 9: digit, ' ': at most one space; anything else
- * itself. */
-static bool fits(const char *form, wharf_str s)
-{
-    size_t i = 0;
-
-    for (; *form; form++) {
-        if (*form == ' ') {
-            i += i < s.n && s.p[i] == ' ';
-            continue;
-        }
-        if (i >= s.n || (*form == '9'      ? !is_digit(s.p[i])
-                            : *form == 'a' ? !is_letter(s.p[i])
-                                           : s.p[i] != *form))
+    for (size_t i = from + 1; i < to; i++) {
+        if (t->at[i].gap >= GAP_DASH)
             return false;
-        i++;
     }
-    return i == s.n;
+    return true;
 }
 
-/* Tells whether s is an outward code of letters and digits and the inward code "9aa". */
-static bool fits_gb(wharf_str s)
+/* Tells whether the words are a state, of the own country or of one whose states are countries'
+ * codes. */
+static bool is_state(const struct words *t, size_t from, size_t n, const struct address_form *own)
 {
-    static const char *const forms[] = {
-        "a9 9aa", "a99 9aa", "aa9 9aa", "aa99 9aa", "a9a 9aa", "aa9a 9aa"};
+    static const char *const others[] = {"US", "CA"};
 
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (fits(forms[i], s))
+    if (words_find(t, from, n, K(STATE) | K(REGION), own))
+        return true;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (words_find(t, from, n, K(STATE), form_of((wharf_str){others[i], 2})))
             return true;
     }
     return false;
 }
 
-bool postal_fits(wharf_str country_code, wharf_str s)
+/* Tells whether the country's name is the end of a state's: "New Mexico". */
+static bool ends_state(const struct words *t, size_t from, size_t n, const struct address_form *own)
 {
-    bool digit = false;
+    for (size_t more = 1; more <= 2 && more <= from; more++) {
+        if (is_state(t, from - more, n + more, own))
+            return true;
+    }
+    return false;
+}
 
-    if (same_word(country_code, "US"))
-        return fits("99999", s) || fits("99999-9999", s);
-    if (same_word(country_code, "CA"))
-        return fits("a9a 9a9", s);
-    if (same_word(country_code, "GB"))
-        return fits_gb(s);
-    if (s.n < 3 || s.n > 10)
+/* Finds a country whose name ends at end. */
+static bool named_before(
+    const struct words *t, size_t end, const struct address_form *own, struct named *ret)
+{
+    for (size_t n = end < COUNTRY_WORDS ? end : COUNTRY_WORDS; n; n--) {
+        size_t from = end - n;
+        const struct address_word *e = words_find(t, from, n, K(COUNTRY) | K(COUNTRY_CODE), NULL);
+        bool starts = starts_part(t, from), code = e && e->kind == ADDRESS_COUNTRY_CODE;
+
+        if (!e || from == 0 || !in_one_part(t, from, end))
+            continue;
+        if (!starts &&
+            ((code && !t->at[from].upper && !t->at[from - 1].digit) || ends_state(t, from, n, own)))
+            continue;
+        *ret = (struct named){&countries[e->ref], {from, end}, {0, 0}, false,
+            words_find(t, from, n, K(STATE) | K(REGION), own) != NULL};
+        ret->weak = (code && !starts) ||
+                    (is_state(t, from, n, own) && memcmp(ret->country->code, own->country, 3) != 0);
+        return true;
+    }
+    return false;
+}
+
+static bool fits_any(const struct words *t, struct span p, const struct address_form *f)
+{
+    char text[24];
+    size_t n = 0;
+
+    for (size_t i = p.from; i < p.to; i++) {
+        wharf_str k = key_of(t, i);
+
+        if (n + k.n + 1 > sizeof(text))
+            return false;
+        if (n)
+            text[n++] = ' ';
+        memcpy(text + n, k.p, k.n);
+        n += k.n;
+    }
+    for (size_t i = 0; i < ADDRESS_PATTERNS && *f->postal[i]; i++) {
+        if (pattern_fits(f->postal[i], (wharf_str){text, n}))
+            return true;
+    }
+    return false;
+}
+
+/* Finds the country that the text names: before the postal code at its end, or at its end. */
+static bool find_named(const struct words *t, const struct address_form *own, struct named *ret)
+{
+    for (size_t n = 1; n <= 2 && n < t->n; n++) {
+        struct span p = {t->n - n, t->n};
+        const struct address_form *f;
+        size_t end = p.from;
+
+        while (end > 1 && word_is(t, end - 1, K(LABEL), NULL))
+            end--;
+        if (!(t->at[p.from].digit || t->at[t->n - 1].digit) || !named_before(t, end, own, ret))
+            continue;
+        f = form_of((wharf_str){ret->country->code, 2});
+        /* "Anytown, ST 12345": of a country without a form of its own a code is no proof */
+        if ((*f->country || ret->words.to - ret->words.from > 1 ||
+                t->at[ret->words.from].key_n > 3) &&
+            fits_any(t, p, f)) {
+            ret->postal = p;
+            return true;
+        }
+    }
+    return named_before(t, t->n, own, ret);
+}
+
+static void read_as(struct reading *r, const struct words *t, const struct address_form *f,
+    const struct named *named, bool own)
+{
+    memset(r, 0, offsetof(struct reading, marks) + t->n);
+    r->t = t;
+    r->f = f;
+    r->told = named ? TOLD_BY_TEXT : own ? TOLD_BY_DEFAULT : TOLD_BY_FORM;
+    r->hi = named ? named->words.from : t->n;
+    if (named) {
+        r->end = r->hi;
+        r->postal = named->postal;
+        if (r->postal.to)
+            r->hi = r->postal.to;
+        memset(r->marks + named->words.from, MARK_DROPPED, named->words.to - named->words.from);
+    }
+    reading_make(r);
+    if (named && !r->city.to &&
+        words_find(t, named->words.from, named->words.to - named->words.from, K(CITY), f)) {
+        r->city = named->words;
+        r->score++;
+    }
+    r->score += named || (own && r->score);
+}
+
+/* Tells whether some words can be a postal code that only the form's country has, or has letters
+ * of the country in front. */
+static bool may_be_sure(const struct words *t, const struct address_form *f)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->at[i].gap == GAP_NONE && i && t->at[i].digit && word_is(t, i - 1, K(PREFIX), f))
+            return true;
+        for (size_t n = 1; f->sure && n <= 2 && i + n <= t->n; n++) {
+            if ((t->at[i].digit || t->at[i + n - 1].digit) &&
+                fits_any(t, (struct span){i, i + n}, f))
+                return true;
+        }
+    }
+    return f->sure_with_state && t->n && t->at[t->n - 1].digit;
+}
+
+/* Reads the text as of each country whose postal code says so, and keeps the best in *best. */
+static void try_sure(const struct words *t, struct reading *best)
+{
+    struct reading r;
+    const struct address_form *own = best->f;
+
+    for (size_t i = 0; i + 1 < address_forms_count; i++) {
+        const struct address_form *f = &address_forms[i];
+
+        if (f == own || f->base != i || !may_be_sure(t, f))
+            continue;
+        read_as(&r, t, f, NULL, false);
+        if (r.sure && r.postal.to && r.city.to && r.score > best->score)
+            *best = r;
+    }
+}
+
+/* Returns the crown dependency whose postal code it is, else the country. */
+static wharf_str island_of(const struct reading *r, wharf_str code)
+{
+    static const char areas[][3] = {"im", "IM", "je", "JE", "gy", "GG"};
+    wharf_str k = r->postal.to ? key_of(r->t, r->postal.from) : (wharf_str){"", 0};
+
+    if (code.n != 2 || memcmp(code.p, "GB", 2) != 0 || k.n < 3 || k.p[2] < '0' || k.p[2] > '9')
+        return code;
+    for (size_t i = 0; i < 6; i += 2) {
+        if (!memcmp(k.p, areas[i], 2))
+            return (wharf_str){areas[i + 1], 2};
+    }
+    return code;
+}
+
+/* ---- the answer ---- */
+
+/* Tells whether the stop at the end is one of several in a word: "G.C." */
+static bool is_abbreviation(wharf_str s)
+{
+    size_t i = s.n - 1;
+
+    if (s.p[i] != '.')
         return false;
+    while (i && s.p[i - 1] != ' ' && s.p[i - 1] != '.')
+        i--;
+    return i && s.p[i - 1] == '.' && i + 1 < s.n;
+}
+
+static char *put(char *room, wharf_str s, wharf_str *ret)
+{
+    while (s.n && strchr(" .,;:|-(/", s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n && strchr(" .,;:|-)/", s.p[s.n - 1]) && !is_abbreviation(s))
+        s.n--;
+    memcpy(room, s.p, s.n);
+    *ret = (wharf_str){room, s.n};
+    return room + s.n;
+}
+
+static char *put_words(char *room, const struct words *t, struct span s, wharf_str *ret)
+{
+    size_t from;
+
+    if (!s.to)
+        return room;
+    from = t->at[s.from].from;
+    return put(room, (wharf_str){t->clean + from, (size_t)(t->at[s.to - 1].to - from)}, ret);
+}
+
+static bool is_ascii(wharf_str s)
+{
     for (size_t i = 0; i < s.n; i++) {
-        if (!is_digit(s.p[i]) && !is_letter(s.p[i]) && s.p[i] != ' ' && s.p[i] != '-')
+        if ((uint8_t)s.p[i] >= 0x80)
             return false;
-        digit = digit || is_digit(s.p[i]);
     }
-    return digit;
+    return true;
 }
 
-/* Takes "<city> <state>", where no comma stands between them; the longest name of a state wins. */
-static bool take_city_and_state(wharf_str part, struct address *a)
+/* Writes the letters, digits and dashes of a text in ASCII, in capitals: upper, or as they are. */
+static char *put_letters(char *at, wharf_str s, bool upper)
 {
-    for (size_t i = 1; i < part.n; i++) {
-        wharf_str city = trimmed(part.p, i), state = trimmed(part.p + i, part.n - i);
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
 
-        if (part.p[i] == ' ' && city.n && state_find(a->country_code, state)) {
-            a->city = city;
-            a->state = state;
-            return true;
-        }
+        if (upper && c >= 'a' && c <= 'z')
+            c = (char)(c - 32);
+        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-')
+            *at++ = c;
     }
-    return false;
+    return at;
 }
 
-/* Takes "<state> <postal>", "<city> <state> <postal>" of a country whose states are known,
- * "<postal>" or "<postal> <city>"; the longest postal code wins. Returns false when it is none of
- * them. */
-static bool take_postal(wharf_str part, struct address *a)
+/* Writes the postal code as it stands there, in ASCII, with one blank between its words. */
+static void put_postal(char *room, const struct words *t, struct span s, wharf_str *ret)
 {
-    if (postal_fits(a->country_code, part)) {
-        a->postal_code = part;
-        return true;
-    }
-    for (size_t i = 1; i < part.n; i++) {
-        wharf_str before = trimmed(part.p, i), after = trimmed(part.p + i, part.n - i);
+    char *at = room;
 
-        if (part.p[i] == ' ' && before.n && postal_fits(a->country_code, after)) {
-            const struct state *s = state_find(a->country_code, before);
+    for (size_t i = s.from; i < s.to; i++) {
+        wharf_str given = {t->clean + t->at[i].from, (size_t)(t->at[i].to - t->at[i].from)};
 
-            if (!s && (same_word(a->country_code, "US") || same_word(a->country_code, "CA"))) {
-                if (!take_city_and_state(before, a))
-                    continue;
-            } else {
-                a->state = before;
-            }
-            a->postal_code = after;
-            return true;
-        }
+        if (i > s.from)
+            *at++ = ' ';
+        at = is_ascii(given) ? put_letters(at, given, false) : put_letters(at, key_of(t, i), true);
     }
-    for (size_t i = part.n; i-- > 1;) {
-        wharf_str before = trimmed(part.p, i), after = trimmed(part.p + i, part.n - i);
-
-        if (part.p[i] == ' ' && after.n && postal_fits(a->country_code, before)) {
-            a->postal_code = before;
-            a->city = after;
-            return true;
-        }
-    }
-    return false;
+    *ret = (wharf_str){room, (size_t)(at - room)};
 }
 
-static bool begins_line2(wharf_str s)
+static void answer(const struct reading *r, wharf_str code, char *room, struct address *ret)
 {
-    static const char *const words[] = {"suite", "ste", "unit", "apt", "floor", "fl", "room"};
+    struct span state = r->state;
+    wharf_str of = island_of(r, code);
 
-    if (s.n && s.p[0] == '#')
-        return true;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        size_t n = strlen(words[i]);
-
-        if (s.n >= n && strncasecmp(s.p, words[i], n) == 0 &&
-            (s.n == n || s.p[n] == ' ' || s.p[n] == '.' || is_digit(s.p[n])))
-            return true;
-    }
-    return false;
+    if (of.p != code.p && r->state_kind == ADDRESS_NATION)
+        state.to = 0;
+    ret->country_code = of;
+    room += lines_of(r->t, r->marks, r->f, room, ret);
+    room = put_words(room, r->t, r->city, &ret->city);
+    room = put_words(room, r->t, state, &ret->state);
+    put_postal(room, r->t, r->postal, &ret->postal_code);
 }
 
-static size_t split(wharf_str s, wharf_str parts[PARTS])
+static wharf_str trimmed(wharf_str s)
 {
-    size_t n = 0, start = 0;
-
-    for (size_t i = 0; i <= s.n; i++) {
-        if (i < s.n && (s.p[i] != ',' || n == PARTS - 1))
-            continue;
-        parts[n] = trimmed(s.p + start, i - start);
-        n += parts[n].n > 0;
-        start = i + 1;
+    while (s.n && strchr(" \t\r\n", s.p[0])) {
+        s.p++;
+        s.n--;
     }
-    return n;
+    while (s.n && strchr(" \t\r\n", s.p[s.n - 1]))
+        s.n--;
+    return s;
 }
 
-static wharf_str joined(wharf_req *req, wharf_str a, wharf_str b)
+void address_read(wharf_str text, wharf_str country, char room[ADDRESS_ROOM], struct address *ret)
 {
-    return a.n ? W->mem->format(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p) : b;
-}
+    const struct address_form *own = form_of(country), *f;
+    struct reading best, as_named;
+    struct named named;
+    struct words t;
+    wharf_str code = country, empty = {"", 0};
+    bool any;
 
-void read_address(wharf_req *req, wharf_str whole, wharf_str country, struct address *ret)
-{
-    wharf_str parts[PARTS], empty = {"", 0};
-    size_t n = split(whole, parts);
-    const struct country *c = n > 1 ? country_find(parts[n - 1]) : NULL;
-    bool found = c != NULL;
-
-    *ret = (struct address){empty, empty, empty, empty, empty, country};
-    if (c) {
-        ret->country_code = z(c->code);
-        n--;
+    *ret = (struct address){trimmed(text), empty, empty, empty, empty, country};
+    if (!words_of(text, &t) || !t.n || read_east(&t, country, room, ret))
+        return;
+    read_as(&best, &t, own, NULL, true);
+    any = find_named(&t, own, &named);
+    if (any) {
+        f = form_of((wharf_str){named.country->code, 2});
+        read_as(&as_named, &t, f, &named, false);
     }
-    if (n > 1 && take_postal(parts[n - 1], ret)) {
-        found = true;
-        n--;
-    } else if (n > 2 && state_find(ret->country_code, parts[n - 1])) {
-        ret->state = parts[--n];
-        found = true;
-    }
-    if (!found) {
-        ret->line1 = trimmed(whole.p, whole.n);
+    if (!any || named.weak)
+        try_sure(&t, &best);
+    if (any && (!named.weak || as_named.score > best.score - !named.state)) {
+        answer(&as_named, (wharf_str){named.country->code, 2}, room, ret);
         return;
     }
-    if (!ret->city.n && n > 1)
-        ret->city = parts[--n];
-    for (size_t i = 0; i < n; i++) {
-        if (i && begins_line2(parts[i]) && !ret->line2.n)
-            ret->line2 = parts[i];
-        else
-            ret->line1 = joined(req, ret->line1, parts[i]);
-    }
+    if (best.f != own)
+        code = (wharf_str){best.f->country, 2};
+    if (best.score && (best.postal.to || best.state.to))
+        answer(&best, code, room, ret);
 }

@@ -221,7 +221,7 @@ static wharf_status take_text(
         return problem(req, path, NULL, "must have at most 512 characters");
     if (id_shaped(s))
         return known_address(req, s, path, ret);
-    read_address(req, s, known.n ? known : default_country(req), ret);
+    address_read(s, known.n ? known : default_country(req), W->mem->alloc(req, ADDRESS_ROOM), ret);
     return WHARF_OK;
 }
 
@@ -279,6 +279,12 @@ wharf_status address_remember(wharf_req *req, const wharf_str *addresses, size_t
     return n ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
 }
 
+/* Joins the line2 that a text had with the one that was sent beside it. */
+static wharf_str with_line2(wharf_req *req, wharf_str read, wharf_str sent)
+{
+    return read.n == sent.n && !memcmp(read.p, sent.p, read.n) ? sent : with_comma(req, read, sent);
+}
+
 wharf_status address_in(wharf_req *req, const wharf_json *input, wharf_str line2, wharf_str country,
     const char *path, wharf_str *ret_json)
 {
@@ -286,9 +292,11 @@ wharf_status address_in(wharf_req *req, const wharf_json *input, wharf_str line2
     wharf_str s;
     wharf_status status;
 
-    if (W->json->text(input, &s))
+    if (W->json->text(input, &s)) {
         status = take_text(req, s, country, path, &a);
-    else if (W->json->type(input) == WHARF_J_OBJECT)
+        if (line2.n && !id_shaped(s))
+            line2 = with_line2(req, a.line2, line2);
+    } else if (W->json->type(input) == WHARF_J_OBJECT)
         status = take_object(req, input, country, path, &a);
     else
         status = problem(

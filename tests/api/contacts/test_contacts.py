@@ -113,6 +113,19 @@ def test_addresses(client):
     assert gone["address"] is None and gone["addresses"] == [c["alternate_addresses"]["home"]]
 
 
+@pytest.mark.parametrize("text, want", [
+    ("PO Box 12, Smalltown TX 75001", ("PO Box 12", None, "Smalltown", "TX", "75001", "US")),
+    ("10 Downing Street, London, SW1A 2AA, UK", ("10 Downing Street", None, "London", None, "SW1A 2AA", "GB")),
+    ("5 High St, Dublin 2, Ireland", ("5 High St", None, "Dublin 2", None, None, "IE")),
+    ("1600 Amphitheatre Pkwy\nMountain View, CA 94043\nUSA", ("1600 Amphitheatre Pkwy", None, "Mountain View", "CA", "94043", "US")),
+    ("Museumplein 6, 1071 DJ Amsterdam", ("Museumplein 6", None, "Amsterdam", None, "1071 DJ", "NL")),
+    ("Lager 3, Tor 5", ("Lager 3, Tor 5", None, None, None, None, "US")),
+])
+def test_addresses_as_people_write_them(client, text, want):
+    a = make(client, address=text)["address"]
+    assert (a["line1"], a["line2"], a["city"], a["state_code"], a["postal_code"], a["country_code"]) == want
+
+
 def test_other_addresses_are_whole_and_change_one_by_one(client):
     c = make(client, address="1 Dock Road, Newark, NJ 07114, US", alternate_addresses={"home": "3 Elm St, Agawam, MA 01001, US", "home_line2": "Apt 4", "work": "2 Elm St, Agawam, MA 01001, US"})
     assert {tuple(a) for a in c["addresses"]} == {tuple(c["addresses"][0])} and len(c["addresses"]) == 3, "the same members, in any order of places"

@@ -67,6 +67,12 @@ def test_alias_activate_location(client):
     ("9 Elm Rd, Boston, MA 02134", ("9 Elm Rd", None, "Boston", "Massachusetts", "02134", "US")),
     ("somewhere behind the hill", ("somewhere behind the hill", None, None, None, None, "US")),
     ("one, two, three", ("one, two, three", None, None, None, None, "US")),
+    ("24 Sussex Drive, Ottawa ON K1M1M4, Canada", ("24 Sussex Drive", None, "Ottawa", "Ontario", "K1M1M4", "CA")),
+    ("10 Downing Street, London SW1A 2AA, United Kingdom", ("10 Downing Street", None, "London", None, "SW1A 2AA", "GB")),
+    ("Via Roma 1, scala B, 00184 Roma RM, Italia", ("Via Roma 1", "scala B", "Roma", "Roma", "00184", "IT")),
+    ("Hauptstraße 5, 10115 Berlin, Deutschland", ("Hauptstraße 5", None, "Berlin", None, "10115", "DE")),
+    ("Rua Augusta, 150 - Consolação, São Paulo - SP, 01304-000", ("Rua Augusta, 150 - Consolação", None, "São Paulo", "São Paulo", "01304-000", "BR")),
+    ("〒100-8111 東京都千代田区千代田1-1", ("千代田1-1", None, "千代田区", "東京都", "100-8111", "JP")),
     *((f"1 Main St, {unit}, Springfield, IL 62701, us", ("1 Main St", unit, "Springfield", "Illinois", "62701", "US"))
       for unit in ("ste 4", "Unit 4", "APT 4", "floor 2", "Fl 2", "room 9")),
 ])
@@ -132,6 +138,13 @@ def test_address_forms_and_ids(client, org):
 ])
 def test_bad_addresses(client, bad, path):
     client.refused("POST", "/v1/locations", 400, "validation.failed", [path], body={"name": "x", "address": bad})
+
+
+def test_a_unit_in_the_text_and_one_beside_it(client):
+    both = make_location(client, "Both", address="Flat 2, 10 High Street, Oxford, OX1 4AA, UK", address_line2="c/o Acme")["address"]
+    assert (both["line1"], both["line2"]) == ("10 High Street", "Flat 2, c/o Acme")
+    one = make_location(client, "One", address="1 Main St, Suite 4, Springfield, IL 62701, US", address_line2="Suite 4")["address"]
+    assert one["line2"] == "Suite 4"
 
 
 def test_address_update(client):
