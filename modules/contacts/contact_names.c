@@ -16,7 +16,14 @@ static const struct {
                     "das do los las el st"},
     {WORD_LEGAL, "inc incorporated llc ltd limited corp corporation co company gmbh ag kg kgaa ohg "
                  "ug bv nv sa sas sarl srl sl spa ab oy oyj as asa aps pty plc llp lp pllc pc kk "
-                 "sro zoo doo"},
+                 "sro zoo doo mbh gesmbh ltda lda ltee eurl sasu sprl bvba srls spzoo dooel eood "
+                 "ood pte pvt sdn bhd kft zrt nyrt jsc pjsc ojsc ooo oao zao pao sia uab "
+                 "ооо оао зао пао ао тов 株式会社 有限会社 合同会社 株 有 有限公司 股份有限公司 "
+                 /* Korean in its parts: 주식회사, 주 */
+                 "\xe1\x84\x8c\xe1\x85\xae\xe1\x84\x89\xe1\x85\xb5\xe1\x86\xa8\xe1\x84\x92"
+                 "\xe1\x85\xac\xe1\x84\x89\xe1\x85\xa1 \xe1\x84\x8c\xe1\x85\xae"},
+    {WORD_LEGAL_END, "sp spol cv rl sapi sab scs sca snc sc se ev eg vof hb kb ks is hf ehf ou rt "
+                     "bt ky ad dd tbk αε επε οε"},
     {WORD_GENERIC,
         "the and of for at services service group store stores shop solutions systems "
         "international global national american center centre associates partners consulting "
