@@ -19,7 +19,7 @@ wharf_status told_compute(
     size_t asked = req->head.n_pairs;
     wharf_status s;
 
-    /* What the request asks for is for its answer: ?include_shipments=true changes no event. */
+    /* ?include_shipments=true is for the answer of the request, and changes no event. */
     req->head.n_pairs = 0;
     s = compute_fields(req, res, recs, n, &view);
     req->head.n_pairs = asked;

@@ -4,7 +4,8 @@
  * One per job worker; integrations.claim settles who does what. Requests are sent at least once,
  * with the event's id as webhook-id; after a crash they are due again when their lease is over.
  * Where the integration has a workflow, its run is queued instead: once, as the request notes its
- * run in the same transaction. Leaves to others: what wants which event (outgoing.c), telling of errors (notices.c). */
+ * run in the same transaction. Leaves to others: what wants which event (outgoing.c), telling of
+ * errors (notices.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -359,7 +360,7 @@ static void report_runs(wharf_req *req, struct engine *g, const struct flows *li
 
 /* ---- what was claimed ---- */
 
-/* Does with a request what it is for. */
+/* Begins what a request is for. */
 static wharf_status begin_one(wharf_req *req, struct engine *g, const struct work *w,
     const wharf_event *e, struct flows *list)
 {

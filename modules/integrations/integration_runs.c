@@ -4,6 +4,7 @@
  * Leaves to others: when a run is started (incoming.c, integration_engine.c), what it may do (the
  * service workflows.runs). */
 #include "integrations.h"
+#include "wharf/errors.h"
 
 void runs_input(wharf_req *req, const struct shown_integration *shown, const char *key,
     const wharf_json *value, wharf_workflow_start *start)
@@ -30,7 +31,7 @@ wharf_status runs_start(wharf_req *req, wharf_workflow_start *const *starts, siz
         return n ? int_flows->start(req, starts, n) : WHARF_OK;
     for (size_t i = 0; i < n; i++) {
         starts[i]->run_id = WHARF_S("");
-        starts[i]->code = "module.unavailable";
+        starts[i]->code = ERR_MODULE_UNAVAILABLE;
         starts[i]->why = "The module workflows is not loaded on this server";
     }
     return WHARF_OK;

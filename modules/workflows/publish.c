@@ -303,9 +303,8 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
     if (s == WHARF_OK)
         s = query_about(req, sql, c->workflow_id, NULL);
     /* the update's event, with what the row shows now: there is no draft any more */
-    return s == WHARF_OK
-               ? W->event->emit(req, "workflow.updated", "workflow", c->workflow_id, NULL)
-               : s;
+    return s == WHARF_OK ? W->event->emit(req, "workflow.updated", "workflow", c->workflow_id, NULL)
+                         : s;
 }
 
 wharf_status discard_route(wharf_req *req, void *arg)

@@ -168,7 +168,7 @@ static struct token word(const char *text)
 
 /* Winkler, Advanced Methods for Record Linkage (1994), table of string comparator values; the
  * pairs behind the line have an odd number of letters in another order, which implementations
- * that round half of it down (strcmp.c, jellyfish, rapidfuzz) score higher. */
+ * that round half of it down (Winkler's own program, jellyfish, rapidfuzz) score higher. */
 static void letter_by_letter(void **state)
 {
     static const struct {
@@ -239,7 +239,7 @@ static void businesses(void **state)
     assert_int_equal(b.n, 1); /* nothing else is there */
 }
 
-/* What is left of a business: section 9.2. */
+/* Drops what section 9.2 calls legal forms, and nothing else. */
 static void legal_forms(void **state)
 {
     static const char *const rows[][2] = {{"Acme Inc.", "acme"}, {"Acme, LLC", "acme"},

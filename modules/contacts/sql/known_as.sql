@@ -1,6 +1,7 @@
 -- Returns the contacts at an address (its hash) or of a business, whatever its case, accents and
--- legal forms are (business_key), up to so many each. Uses indexes that row-level security keeps from a plugin's statement. Of more than
--- `most` rows the same ones are returned whatever the planner does: by bitmaps, as in containing.
+-- legal forms are (business_key), up to so many each. Uses indexes that row-level security keeps
+-- from a plugin's statement. Of more than `most` rows the same ones are returned whatever the
+-- planner does: by bitmaps, as in containing.
 CREATE OR REPLACE FUNCTION contacts.known_as(address_hash text, business text, most integer)
     RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
