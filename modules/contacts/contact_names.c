@@ -20,8 +20,7 @@ static const struct {
                  "ood pte pvt sdn bhd kft zrt nyrt jsc pjsc ojsc ooo oao zao pao sia uab "
                  "ооо оао зао пао ао тов 株式会社 有限会社 合同会社 株 有 有限公司 股份有限公司 "
                  /* Korean in its parts: 주식회사, 주 */
-                 "\xe1\x84\x8c\xe1\x85\xae\xe1\x84\x89\xe1\x85\xb5\xe1\x86\xa8\xe1\x84\x92"
-                 "\xe1\x85\xac\xe1\x84\x89\xe1\x85\xa1 \xe1\x84\x8c\xe1\x85\xae"},
+                 "\u110c\u116e\u1109\u1175\u11a8\u1112\u116c\u1109\u1161 \u110c\u116e"},
     {WORD_LEGAL_END, "sp spol cv rl sapi sab scs sca snc sc se ev eg vof hb kb ks is hf ehf ou rt "
                      "bt ky ad dd tbk αε επε οε"},
     {WORD_GENERIC,

@@ -73,10 +73,8 @@ static wharf_str apart(wharf_str w)
     static const char *const forms[] = {"株式会社", "有限会社", "合同会社", "合資会社", "合名会社",
         "股份有限公司", "有限责任公司", "有限責任公司", "有限公司",
         /* 주식회사, 유한회사 as they are decomposed */
-        "\xe1\x84\x8c\xe1\x85\xae\xe1\x84\x89\xe1\x85\xb5\xe1\x86\xa8\xe1\x84\x92\xe1\x85\xac"
-        "\xe1\x84\x89\xe1\x85\xa1",
-        "\xe1\x84\x8b\xe1\x85\xb2\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab\xe1\x84\x92\xe1\x85\xac"
-        "\xe1\x84\x89\xe1\x85\xa1"};
+        "\u110c\u116e\u1109\u1175\u11a8\u1112\u116c\u1109\u1161",
+        "\u110b\u1172\u1112\u1161\u11ab\u1112\u116c\u1109\u1161"};
 
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         size_t n = strlen(forms[i]);
