@@ -192,7 +192,7 @@ static bool range(
     query_visible(&s, shown->def, &req->access.who->access, false);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(&s, " AND ");
-        condition_sql(&s, &q->conditions[i], NULL);
+        condition_sql(&s, q, &q->conditions[i], NULL);
     }
     r = req_query_sql(req, &s);
     if (!r || PQgetisnull(r, 0, 0))

@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "host/host.h"
 #include "resource/access.h"
+#include "resource/told.h"
 #include "resource/write.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -504,8 +505,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     wharf_str id = c->resource_id;
     const struct definition *d = res->def;
     struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
-    struct view view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
+    const struct view view = told_view(d);
     int deleted_at = (int)res->n_selected;
     struct wharf_rec *rec;
     int64_t us;
@@ -524,7 +524,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
         return true;
     }
     rec = record_from_result(req->arena, res, r, 0);
-    if (compute_fields(req, res, &rec, 1, &view) != WHARF_OK)
+    if (told_compute(req, res, &rec, 1) != WHARF_OK)
         return false;
     record_members(w, req->arena, rec, &view);
     c->location_id = record_location(rec);
@@ -583,6 +583,20 @@ static wharf_status e_enqueue(
     return s;
 }
 
+/* Computes what no column has, of the rows that are there. */
+static wharf_status compute_there(
+    wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n)
+{
+    struct wharf_rec **there = ARENA_ARRAY(req->arena, struct wharf_rec *, n + 1);
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (recs[i])
+            there[k++] = recs[i];
+    }
+    return told_compute(req, res, there, k);
+}
+
 /* Reads the rows, as they are shown, in one statement; recs[i] NULL: there is none of ids[i]. */
 static bool rows_of_events(wharf_req *req, const struct resource *res, const wharf_str *ids,
     size_t n, struct wharf_rec **recs)
@@ -617,8 +631,7 @@ static bool event_of_row(wharf_req *req, const struct resource *res, struct whar
     const wharf_json *extra, struct change *c)
 {
     const struct definition *d = res->def;
-    struct view view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
+    const struct view view = told_view(d);
     struct buf b;
     struct jw w;
 
@@ -660,7 +673,7 @@ static wharf_status e_emit_many(wharf_req *req, const char *resource, const char
             return req_fail(req, ERR_INTERNAL, NULL,
                 "the event type %s is not declared; add it to \"events\" in plugin.json", types[i]);
     }
-    if (!rows_of_events(req, res, ids, n, recs))
+    if (!rows_of_events(req, res, ids, n, recs) || compute_there(req, res, recs, n) != WHARF_OK)
         return req_failed(req);
     for (size_t i = 0; i < n; i++) {
         changes[i] = (struct change){

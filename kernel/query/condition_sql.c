@@ -404,12 +404,41 @@ static void emit_positive(
     }
 }
 
-void condition_sql(struct sql *s, const struct condition *c, const struct access *who)
+/* Returns the expression with what it asks of the request's parameters. A condition may name it
+ * several times: the values are kept, and their numbers stand in it. */
+static const char *asked_expression(
+    struct sql *s, const struct list_query *q, const char *expression)
+{
+    static const size_t opens = sizeof(CALLER_OPENS CALLER_ASKS) - 1;
+    const char *at;
+    wharf_str value;
+    struct buf b;
+
+    buf_init(&b, SIZE_MAX / 2);
+    while ((at = strstr(expression, CALLER_OPENS))) {
+        const char *name = at + opens, *end = strchr(at, '}');
+        wharf_str parameter = {name, end && end > name ? (size_t)(end - name) : 0};
+
+        buf_addf(&b, "%.*s", (int)(at - expression), expression);
+        if (query_asked(q->asked, q->n_asked, parameter, &value))
+            buf_addf(&b, "$%zu::text", sql_keep(s, value));
+        else
+            buf_addz(&b, "NULL");
+        expression = end ? end + 1 : at + strlen(at);
+    }
+    buf_addz(&b, expression);
+    expression = arena_dup_str(s->arena, buf_str(&b)).p;
+    buf_done(&b);
+    return expression;
+}
+
+void condition_sql(
+    struct sql *s, const struct list_query *q, const struct condition *c, const struct access *who)
 {
     const struct child_set *set = c->filter->child ? c->filter->child->children : NULL;
     const struct field *f = c->filter->field;
     const char *column = f->expression
-                             ? f->expression
+                             ? asked_expression(s, q, f->expression)
                              : arena_printf(s->arena, "%s.%s", set ? "c" : "t", f->column).p;
     bool not_null = c->kind == COND_NULL && c->negated;
 

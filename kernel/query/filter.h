@@ -96,8 +96,10 @@ const wharf_str *filter_items(
     struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
 
 /* Appends the condition as one SQL term that is never null where it is negated. Ids name rows
- * that the principal sees; NULL: all. */
-void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
+ * that the principal sees; NULL: all. q: the request that it is of, as expressions may ask what
+ * else that says. */
+void condition_sql(
+    struct sql *s, const struct list_query *q, const struct condition *c, const struct access *who);
 /* Writes the search: " AND (...)", and gives the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
 /* Writes " AND ..." that keeps out the rows that a search rule told. */

@@ -348,7 +348,7 @@ static void rows_naming(
         if (!same_rows(q->conditions[i].filter, f))
             continue;
         sql_add(s, " AND ");
-        condition_sql(s, &q->conditions[i], who);
+        condition_sql(s, q, &q->conditions[i], who);
     }
     sql_add(s, ")");
     s->organization = organization;
@@ -367,7 +367,7 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
         if (q->conditions[i].filter->of)
             rows_naming(s, q, i, who);
         else
-            condition_sql(s, &q->conditions[i], who);
+            condition_sql(s, q, &q->conditions[i], who);
     }
     if (q->n_terms)
         search_where(s, d, q);

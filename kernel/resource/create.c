@@ -5,6 +5,7 @@
  * pipeline of write.c. */
 #include "resource/history.h"
 #include "resource/access.h"
+#include "resource/told.h"
 #include "resource/write.h"
 #include "db/notifier.h"
 #include "util/str.h"
@@ -70,8 +71,7 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
     const struct wharf_rec *rec, struct sql_arg *args)
 {
     const struct definition *d = res->def;
-    struct view event_view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
+    const struct view event_view = told_view(d);
     struct change c = {
         .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,

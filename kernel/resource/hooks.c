@@ -392,8 +392,8 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
 void narrow_sql(struct sql *s, const struct narrowing *n)
 {
     for (const struct where_term *t = n->first; t; t = t->next) {
-        if (t->field->expression)
-            sql_addf(s, " AND %s %s ", t->field->expression, t->sql);
+        if (t->field->expression) /* as where nothing is asked: rules ask for no form of rows */
+            sql_addf(s, " AND %s %s ", n->res->def->storage.columns[t->field->select].sql, t->sql);
         else
             sql_addf(s, " AND t.%s %s ", t->field->column, t->sql);
         if (!t->bound)

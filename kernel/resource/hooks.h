@@ -105,8 +105,8 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
 /* Adds a hit (wharf_res_api.hit). */
 void hits_add(
     struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
-void hits_more(struct wharf_hits *hits, const wharf_str *words, size_t n,
-    const struct wharf_json *members);
+void hits_more(
+    struct wharf_hits *hits, const wharf_str *words, size_t n, const struct wharf_json *members);
 
 /* Calls thread_start() or thread_stop() of all plugins, on a thread that runs their code. */
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);

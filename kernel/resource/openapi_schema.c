@@ -478,7 +478,7 @@ bool schema_in_events(const struct definition_events *events, const struct field
         if (events->without[i] == f)
             return false;
     }
-    return f->in & IN_RETRIEVE;
+    return (f->in & IN_RETRIEVE) && !f->writers;
 }
 
 void schema_event_properties(struct schema_writer *s, const struct resource *res)

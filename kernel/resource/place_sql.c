@@ -160,8 +160,9 @@ static void expand_definition(
     for (size_t i = 0; i < d->storage.n_columns; i++) {
         const struct field *f = columns[i].field;
 
-        columns[i].sql = f && f->expression ? f->expression
-                                            : expand(e, whose, columns[i].sql, problems);
+        columns[i].sql = f && f->expression && !columns[i].asks
+                             ? f->expression
+                             : expand(e, whose, columns[i].sql, problems);
         columns[i].asks = expand(e, whose, columns[i].asks, problems);
     }
 }

@@ -438,11 +438,43 @@ static bool is_unasked(const struct field *f, const struct view *view)
            (f->index >= 64 || !(view->includes >> f->index & 1));
 }
 
+/* Returns the list with its last elements only, where the view shows no more of it. */
+static struct cell newest_of(
+    struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+{
+    const struct wharf_json *list = NULL, *e;
+    struct json_error error;
+    size_t most = 0;
+    struct buf b;
+    struct jw w;
+    wharf_str s;
+
+    for (size_t i = 0; i < view->n_newest; i++)
+        most = view->newest[i].field == f ? view->newest[i].n : most;
+    if (most && c->p)
+        list = json_parse(a, (wharf_str){c->p, c->n}, &error);
+    if (!json_is(list, JSON_ARRAY) || list->count <= most)
+        return *c;
+    buf_init(&b, SIZE_MAX / 2);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    e = list->child;
+    for (size_t i = 0; e; e = e->next, i++) {
+        if (i >= list->count - most)
+            jw_value(&w, NULL, e);
+    }
+    jw_close(&w, ']');
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return (struct cell){s.p, s.n};
+}
+
 void record_members(
     struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
     const struct definition *d = rec->res->def;
     const struct cell hidden = {NULL, 0};
+    struct cell less;
 
     jw_z(w, "object", d->name);
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -466,6 +498,10 @@ void record_members(
             c = &hidden;
         if (c && f->held && !(view->in & VIEW_ALL) && !sees_held(view->who, rec))
             c = &hidden;
+        if (c && view->n_newest) {
+            less = newest_of(a, f, c, view);
+            c = &less;
+        }
         if (c)
             encode_cell(w, a, f, c, view);
     }

@@ -45,6 +45,8 @@ struct view {
     const struct access *who; /* for embeds; NULL: everything */
     const struct field *const *without;
     size_t n_without;
+    const struct field_newest *newest; /* lists that show their last elements only */
+    size_t n_newest;
     bool writer; /* who asked may write the resource */
 };
 enum { VIEW_ALL = 0x80 };

@@ -7,6 +7,7 @@
 #include "resource/access.h"
 #include "resource/row.h"
 #include "resource/set.h"
+#include "resource/told.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
@@ -439,13 +440,10 @@ wharf_status set_lock(struct wharf_req *req, struct write_set *set)
 static bool compute_for_events(struct wharf_req *req, const struct write_set *set)
 {
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, set->n_live + 1);
-    const struct definition *d = set->res->def;
-    struct view view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     for (size_t i = 0; i < set->n_live; i++)
         recs[i] = set->op == OP_DELETE ? set->live[i]->w.old_rec : set->live[i]->w.new_rec;
-    return compute_fields(req, set->res, recs, set->n_live, &view) == WHARF_OK;
+    return told_compute(req, set->res, recs, set->n_live) == WHARF_OK;
 }
 
 wharf_status set_delete(struct wharf_req *req, struct write_set *set)

@@ -7,6 +7,7 @@
 #include "resource/observe.h"
 #include "resource/speculation.h"
 #include "resource/row.h"
+#include "resource/told.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -90,18 +91,6 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 
 /* ---- history ---- */
 
-/* Computes the fields that the event shows: it shows the row as its retrieve does, computed fields
- * too. */
-static bool compute_for_event(
-    struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
-{
-    const struct definition *d = res->def;
-    struct view view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
-
-    return compute_fields(req, res, &rec, 1, &view) == WHARF_OK;
-}
-
 static wharf_str with_deleted_at(struct wharf_req *req, wharf_str data)
 {
     wharf_str now = time_iso(req->arena, req->now_us);
@@ -137,8 +126,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
 {
     const struct definition *d = w->res->def;
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
-    struct view view = {
-        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
+    const struct view view = told_view(d);
 
     *ret = (struct change){
         .organization = organization_of(&req->access.who->access, d),
@@ -175,7 +163,7 @@ static wharf_status leave_history(
     bool event = w->op == OP_CREATE ? d->events.created : d->events.updated;
     struct change c;
 
-    if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
+    if (event && w->op != OP_DELETE && told_compute(req, w->res, &w->new_rec, 1) != WHARF_OK)
         return WHARF_INTERNAL;
     if (!write_change(req, w, changes, previous, &c) || history_write(req, &c) != WHARF_OK)
         return req_failed(req);
@@ -489,8 +477,8 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     s = write_observe(req, w);
     if (s == WHARF_OK)
         s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
-    if (s == WHARF_OK && d->events.deleted && !compute_for_event(req, w->res, w->old_rec))
-        s = WHARF_INTERNAL;
+    if (s == WHARF_OK && d->events.deleted)
+        s = told_compute(req, w->res, &w->old_rec, 1);
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)

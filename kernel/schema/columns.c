@@ -46,6 +46,50 @@ const struct field *system_field(struct compile *c, enum system_column column)
     return hidden;
 }
 
+void check_asks(
+    struct compile *c, enum may_ask may, const struct place *at, const char *key, const char *sql)
+{
+    static const char reads[] = CALLER_READS, asks[] = CALLER_ASKS;
+
+    while ((sql = strstr(sql, CALLER_OPENS))) {
+        const char *name = sql + strlen(CALLER_OPENS), *end = strchr(name, '}');
+        size_t n = end ? (size_t)(end - name) : 0;
+        bool parameter = n > sizeof(asks) - 1 && !memcmp(name, asks, sizeof(asks) - 1);
+
+        if (may == ASKS_NOTHING || (may == ASKS_PARAMETERS && !parameter))
+            opt_member_problem(c, at, key,
+                "only \"read\", and a field with \"store\": \"computed\", may ask about the "
+                "caller; a field with \"in\": [] may ask asks:<parameter>");
+        else if (!(n == 13 && !memcmp(name, "all_locations", n)) &&
+                 !(n == 9 && !memcmp(name, "locations", n)) &&
+                 !(n == 5 && !memcmp(name, "lists", n)) && !parameter &&
+                 !(n > sizeof(reads) - 1 && !memcmp(name, reads, sizeof(reads) - 1)))
+            opt_member_problem(c, at, key,
+                "a caller has all_locations, locations, lists, reads:<resource> and "
+                "asks:<parameter>");
+        sql = name;
+    }
+}
+
+/* Returns the SQL as it is where nothing is asked: of rows that are written. */
+static const char *unasked(struct compile *c, const char *sql)
+{
+    const char *at;
+    struct buf b;
+
+    buf_init(&b, SIZE_MAX / 2);
+    while ((at = strstr(sql, CALLER_OPENS))) {
+        const char *end = strchr(at, '}');
+
+        buf_addf(&b, "%.*sNULL", (int)(at - sql), sql);
+        sql = end ? end + 1 : at + strlen(at);
+    }
+    buf_addz(&b, sql);
+    sql = arena_dup_str(c->arena, buf_str(&b)).p;
+    buf_done(&b);
+    return sql;
+}
+
 /* Writes how the column of a field is selected. What asks about the caller is read where the row
  * is shown; writes, whose rows are nobody's in particular, read the column. */
 static void select_column(struct compile *c, const struct field *f, struct column *ret)
@@ -56,7 +100,9 @@ static void select_column(struct compile *c, const struct field *f, struct colum
         ret->asks = read;
         read = NULL;
     }
-    ret->sql = f->expression ? f->expression
+    if (f->expression && strstr(f->expression, CALLER_OPENS))
+        ret->asks = f->expression;
+    ret->sql = f->expression ? unasked(c, f->expression)
                : read        ? read
                              : arena_printf(c->arena, "t.%s", f->column).p;
 }

@@ -27,6 +27,13 @@ enum filter_type field_filter_type(const struct field *f);
 /* Finds a field by its name; NULL when there is none. */
 const struct field *fields_find(const struct field *fields, size_t n, const char *name);
 
+enum may_ask { ASKS_NOTHING, ASKS_PARAMETERS, ASKS_CALLER };
+/* Checks what SQL asks about the caller (columns.c). Only what is shown may: filters and sorting
+ * are the same for everybody. What is only filtered may ask what else the request says, so that
+ * filters look at what its rows show. */
+void check_asks(
+    struct compile *c, enum may_ask may, const struct place *at, const char *key, const char *sql);
+
 /* Finds the field of the resource that the member names. Returns NULL after a problem. */
 const struct field *opt_field(
     struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);

@@ -188,6 +188,9 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
     if (c->d->place.is_location)
         return;
     c->d->place.location = find_field(c, &l_at, name);
+    if (c->d->place.location && c->d->place.location->expression &&
+        strstr(c->d->place.location->expression, CALLER_OPENS))
+        opt_problem(c, &l_at, "who sees a row hangs on no parameter: it may ask for none");
     if (opt_word(c, x, at, "location_rule", rules, 0)) {
         if (c->d->place.location && c->d->place.location->store != STORE_JSON)
             opt_problem(c, &l_at,
@@ -386,10 +389,52 @@ static void read_quiet(struct compile *c, const struct wharf_json *events, const
     d->events.quiet = quiet;
 }
 
+/* Reads of which lists events carry the last elements only. */
+static void read_newest(struct compile *c, const struct wharf_json *events, const struct place *up)
+{
+    const struct wharf_json *list = json_get(events, "newest");
+    struct place at = place_key(up, WHARF_S("newest"));
+    struct definition *d = c->d;
+    struct field_newest *newest;
+    int64_t n;
+
+    if (list && !json_is(list, JSON_OBJECT)) {
+        opt_problem(c, &at, "an object: name of a list -> how many of its elements");
+        return;
+    }
+    newest = ARENA_ARRAY(c->arena, struct field_newest, list ? list->count + 1 : 1);
+    for (const struct wharf_json *m = list ? list->child : NULL; m; m = m->next) {
+        const struct field *f = find_field(c, &at, m->key.p);
+
+        if (!json_int(m, &n) || n < 1)
+            opt_member_problem(c, &at, m->key.p, "a number from 1");
+        else if (f)
+            newest[d->events.n_newest++] = (struct field_newest){f, (size_t)n};
+    }
+    d->events.newest = newest;
+}
+
+/* Refuses what differs from caller to caller: an event is for all of them. */
+static void check_told(struct compile *c, const struct field *f, const struct place *at)
+{
+    static const char *const differs[] = {
+        CALLER_OPENS "all_locations}", CALLER_OPENS "locations}", CALLER_OPENS CALLER_READS};
+    bool told = f->in & IN_RETRIEVE;
+
+    for (size_t i = 0; i < c->d->events.n_without; i++)
+        told = told && c->d->events.without[i] != f;
+    for (size_t i = 0; told && i < sizeof(differs) / sizeof(differs[0]); i++) {
+        if (f->computed && strstr(f->computed, differs[i])) {
+            opt_problem(c, at, "names \"%s\" too: who asks makes a difference to it", f->name);
+            return;
+        }
+    }
+}
+
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {
-        "created", "updated", "deleted", "without", "quiet", "disable_webhooks", NULL};
+        "created", "updated", "deleted", "without", "newest", "quiet", "disable_webhooks", NULL};
     const struct wharf_json *events = json_get(x, "events");
     struct place e_at = place_key(at, WHARF_S("events")),
                  w_at = place_key(&e_at, WHARF_S("without"));
@@ -419,6 +464,9 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
             without[d->events.n_without++] = &d->fields[i];
     }
     d->events.without = without;
+    for (size_t i = 0; i < d->n_fields; i++)
+        check_told(c, &d->fields[i], &w_at);
+    read_newest(c, events, &e_at);
     read_quiet(c, events, &e_at);
 }
 

@@ -273,11 +273,18 @@ struct definition_list {
     size_t n_assumed;
 };
 
+struct field_newest { /* a list of which events carry the last n elements */
+    const struct field *field;
+    size_t n;
+};
+
 struct definition_events {
     const char *created, *updated, *deleted; /* their names; NULL: none */
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
     const struct field *const *without;
     size_t n_without;
+    const struct field_newest *newest;
+    size_t n_newest;
     /* their change alone is not told by the updated event */
     const struct field *const *quiet;
     size_t n_quiet;

@@ -259,31 +259,13 @@ static bool is_system_column(const char *name)
     return system_column(name) >= 0 || !strcmp(name, "organization_id");
 }
 
-/* Checks what an expression asks about the caller. Only what is shown may: filters and sorting
- * are the same for everybody. */
-static void check_caller(
-    struct compile *c, bool shown, const struct property *p, const char *key, const char *sql)
+static enum may_ask may_ask(const struct field *f, const struct property *p)
 {
-    static const char reads[] = CALLER_READS, asks[] = CALLER_ASKS;
+    const struct wharf_json *in = json_get(p->x, "in");
 
-    while ((sql = strstr(sql, CALLER_OPENS))) {
-        const char *name = sql + strlen(CALLER_OPENS), *end = strchr(name, '}');
-        size_t n = end ? (size_t)(end - name) : 0;
-
-        if (!shown)
-            opt_member_problem(c, &p->x_at, key,
-                "only \"read\", and a field with \"store\": \"computed\", may ask about the "
-                "caller");
-        else if (!(n == 13 && !memcmp(name, "all_locations", n)) &&
-                 !(n == 9 && !memcmp(name, "locations", n)) &&
-                 !(n == 5 && !memcmp(name, "lists", n)) &&
-                 !(n > sizeof(asks) - 1 && !memcmp(name, asks, sizeof(asks) - 1)) &&
-                 !(n > sizeof(reads) - 1 && !memcmp(name, reads, sizeof(reads) - 1)))
-            opt_member_problem(c, &p->x_at, key,
-                "a caller has all_locations, locations, lists, reads:<resource> and "
-                "asks:<parameter>");
-        sql = name;
-    }
+    if (f->kind != FIELD_COLUMN)
+        return ASKS_CALLER;
+    return json_is(in, JSON_ARRAY) && !in->child ? ASKS_PARAMETERS : ASKS_NOTHING;
 }
 
 /* Reads the SQL that is read instead of a column, or that computes a field. */
@@ -296,7 +278,7 @@ static void read_expression(struct compile *c, struct field *f, const struct pro
             "only computed fields and input have this, and no expression of their own");
     if (!sql)
         return;
-    check_caller(c, f->kind != FIELD_COLUMN, p, "expression", sql);
+    check_asks(c, may_ask(f, p), &p->x_at, "expression", sql);
     sql = arena_printf(c->arena, "(%s)", sql).p;
     if (f->kind == FIELD_COLUMN)
         f->expression = sql;
@@ -330,7 +312,7 @@ static void read_store(struct compile *c, struct field *f, const struct property
     if (f->kind == FIELD_COLUMN) {
         f->column_name = opt_text(c, p->x, &p->x_at, "column", f->name);
         f->read = opt_text(c, p->x, &p->x_at, "read", NULL);
-        check_caller(c, true, p, "read", f->read ? f->read : "");
+        check_asks(c, ASKS_CALLER, &p->x_at, "read", f->read ? f->read : "");
         opt_shape(c, &p->x_at, "column", f->column_name, NAME_SHAPE, NAME_WORDS);
         check_column_name(c, f, p);
         f->column = is_system_column(f->column_name) ? f->column_name

@@ -274,9 +274,10 @@ static void business_of(const wharf_str *w, size_t n, struct name *ret)
     size_t k = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_mark(w[i]) && !(word_of(w[i].p, w[i].n)->kinds & WORD_LEGAL))
+        if (!is_mark(w[i]))
             kept[k++] = w[i];
     }
+    k = legal_forms_drop(kept, k);
     name_from(k ? kept : w, k ? k : n, ret);
 }
 

@@ -114,6 +114,12 @@ static wharf_status take(struct search *s, const char *sql, const wharf_val *arg
     return status;
 }
 
+/* Returns the label's business: what was sent as such, else what c/o or attn told apart. */
+static wharf_str business_asked(const struct search *s)
+{
+    return s->asked->business.n ? s->asked->business : s->business_words;
+}
+
 static wharf_status take_all(struct search *s, struct ids *all)
 {
     static const char known_sql[] = "SELECT contacts.known_as($1::text, $2::text, $3::integer)",
@@ -121,7 +127,7 @@ static wharf_status take_all(struct search *s, struct ids *all)
     const struct label *l = &s->label;
     size_t room = 2 * CANDIDATES_MAX + 6 * OTHERS_MAX + s->asked->n_remembered;
     wharf_val most = wharf_integer(OTHERS_MAX),
-              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(s->asked->business),
+              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(business_asked(s)),
                   most},
               reached[3] = {wharf_text(l->email), wharf_text(wharf_z(l->tail)), most};
     struct ids named;

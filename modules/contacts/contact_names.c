@@ -16,7 +16,13 @@ static const struct {
                     "das do los las el st"},
     {WORD_LEGAL, "inc incorporated llc ltd limited corp corporation co company gmbh ag kg kgaa ohg "
                  "ug bv nv sa sas sarl srl sl spa ab oy oyj as asa aps pty plc llp lp pllc pc kk "
-                 "sro zoo doo"},
+                 "sro zoo doo mbh gesmbh ltda lda ltee eurl sasu sprl bvba srls spzoo dooel eood "
+                 "ood pte pvt sdn bhd kft zrt nyrt jsc pjsc ojsc ooo oao zao pao sia uab "
+                 "ооо оао зао пао ао тов 株式会社 有限会社 合同会社 株 有 有限公司 股份有限公司 "
+                 /* Korean in its parts: 주식회사, 주 */
+                 "\u110c\u116e\u1109\u1175\u11a8\u1112\u116c\u1109\u1161 \u110c\u116e"},
+    {WORD_LEGAL_END, "sp spol cv rl sapi sab scs sca snc sc se ev eg vof hb kb ks is hf ehf ou rt "
+                     "bt ky ad dd tbk αε επε οε"},
     {WORD_GENERIC,
         "the and of for at services service group store stores shop solutions systems "
         "international global national american center centre associates partners consulting "

@@ -1,9 +1,9 @@
 /* contact_names.h - what is known about the words of names: titles, suffixes, nicknames, given
  * names, particles, legal forms.
  *
- * docs/spec/06-inference.md sections 9.2 and 9.4. Words are in normal form (section 9.1), so
- * that lower-case ASCII is enough here. Data only: what follows from it is the matter of clean.c
- * and score.c. */
+ * docs/spec/06-inference.md sections 9.2 and 9.4. Words are in normal form (section 9.1): lower
+ * case, without accents, Korean in its parts. Data only: what follows from it is the matter of
+ * clean.c, legal_forms.c and score.c. */
 #ifndef CONTACTS_NAMES_H
 #define CONTACTS_NAMES_H
 
@@ -18,7 +18,8 @@ enum word_kind {
     WORD_LEGAL = 8, /* gmbh, inc */
     WORD_GENERIC = 16, /* of businesses: services, store */
     WORD_UNIT = 32, /* apt, suite */
-    WORD_GIVEN = 64 /* a given name */
+    WORD_GIVEN = 64, /* a given name */
+    WORD_LEGAL_END = 128 /* sp, cv: a legal form at the end of a business, a name elsewhere */
 };
 enum { NICK_GROUPS = 4 };
 

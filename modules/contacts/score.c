@@ -48,7 +48,7 @@ int edit_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
     return last[m];
 }
 
-static double jaro(const struct token *a, const struct token *b)
+double jaro(const struct token *a, const struct token *b)
 {
     bool in_a[TOKEN_POINTS] = {false}, in_b[TOKEN_POINTS] = {false};
     size_t n = a->n_points, m = b->n_points, most = n > m ? n : m,
@@ -78,7 +78,7 @@ static double jaro(const struct token *a, const struct token *b)
     return (common / (double)n + common / (double)m + (common - moved / 2) / common) / 3;
 }
 
-static double jaro_winkler(const struct token *a, const struct token *b)
+double jaro_winkler(const struct token *a, const struct token *b)
 {
     double j = jaro(a, b);
     size_t prefix = 0;

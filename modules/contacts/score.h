@@ -41,6 +41,10 @@ void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore,
 /* Cleans the name of a business: its words without legal forms. */
 void business_clean(wharf_str search_form, struct name *ret);
 
+/* Drops what only says in which legal form a business is (legal_forms.c). Returns how many words
+ * are left, in their order; none: there was nothing else. */
+size_t legal_forms_drop(wharf_str *words, size_t n);
+
 enum fuzziness { FUZZY_AUTO, FUZZY_NONE }; /* "AUTO:4,9", "0" */
 
 enum match_kind {
@@ -71,6 +75,11 @@ double business_compare(const struct name *a, const struct name *b, enum fuzzine
 /* Returns how many edits may be between a searched token of that many code points and its
  * partner. */
 int edits_allowed(size_t points, enum fuzziness f);
+/* Computes how alike two tokens are letter by letter, 0 to 1: of letters that stand near each
+ * other in both, and of half of those that stand in another order, which is not rounded. */
+double jaro(const struct token *a, const struct token *b);
+/* Computes the same with the prefix that both have: up to 4 letters count 0.1 each, above 0.7. */
+double jaro_winkler(const struct token *a, const struct token *b);
 /* Computes the optimal string alignment distance. */
 int edit_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m);
 /* Rounds half up to four decimals, as all scores are shown. */

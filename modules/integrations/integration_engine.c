@@ -3,7 +3,9 @@
  *
  * One per job worker; integrations.claim settles who does what. Requests are sent at least once,
  * with the event's id as webhook-id; after a crash they are due again when their lease is over.
- * Leaves to others: what wants which event (outgoing.c), telling of errors (notices.c). */
+ * Where the integration has a workflow, its run is queued instead: once, as the request notes its
+ * run in the same transaction. Leaves to others: what wants which event (outgoing.c), telling of
+ * errors (notices.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,6 +53,7 @@ struct work { /* what integrations.claim says, in the order of its columns */
     wharf_str organization, id, integration_id, event_id, url, method, sealed_headers;
     int64_t attempts, retries;
     bool usable;
+    wharf_str workflow_id, run_id, name, provider;
 };
 
 struct outcome {
@@ -104,24 +107,13 @@ static void report(
     g->n_over++;
 }
 
-static const wharf_json *error_of(wharf_req *req, const char *code, const char *message)
-{
-    wharf_out *out = W->json->builder(req);
-    const wharf_json *v;
-
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "code", val_text(z(code)));
-    W->json->put(out, "message", val_text(z(message)));
-    W->json->close(out);
-    return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
-}
-
 static void give_up(wharf_req *req, struct engine *g, const struct work *w, const char *status,
     const char *code, const char *message)
 {
-    const struct outcome o = {
-        .status = status, .request = WHARF_S(""), .error = error_of(req, code, message)};
+    struct outcome o = {.status = status, .request = WHARF_S("")};
 
+    if (error_made(req, code, message, &o.error) != WHARF_OK)
+        W->err->clear(req);
     report(req, g, w->organization, w->id, &o);
 }
 
@@ -287,9 +279,110 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
     free(x);
 }
 
+/* ---- workflows ---- */
+
+/* Requests that a claim brought of one organization, whose integrations have workflows. */
+struct flows {
+    const struct work **work;
+    wharf_workflow_start **starts;
+    size_t n;
+};
+
+/* Adds a request: the workflow gets the event, and makes the request. */
+static wharf_status add_run(
+    wharf_req *req, struct flows *list, const struct work *w, const wharf_event *e)
+{
+    const struct shown_integration shown = {
+        w->integration_id, w->name, w->provider, w->url, w->method};
+    wharf_workflow_start *start = W->mem->alloc(req, sizeof(*start));
+    const wharf_json *body;
+    wharf_status s = int_events->parsed(req, e, &body);
+
+    *start = (wharf_workflow_start){.head = WHARF_HEAD(wharf_workflow_start),
+        .workflow_id = w->workflow_id,
+        .location_id = e->location_id,
+        .event_id = e->id,
+        .resource_type = e->resource_type,
+        .resource_id = e->resource_id,
+        .depth = e->depth};
+    if (s == WHARF_OK)
+        runs_input(req, &shown, "event", body, start);
+    list->work[list->n] = w;
+    list->starts[list->n++] = start;
+    return s;
+}
+
+/* Starts the workflows, in one go, and notes which run each request became. */
+static wharf_status start_runs(wharf_req *req, const struct flows *list)
+{
+    static const char sql[] = QUERY_OUTGOING_RUNS;
+    wharf_out *rows = W->json->writer(req);
+    wharf_status s = runs_start(req, list->starts, list->n);
+    size_t kept = 0;
+
+    W->json->open(rows, NULL, '[');
+    for (size_t i = 0; i < list->n && s == WHARF_OK; i++) {
+        if (list->starts[i]->code)
+            continue;
+        W->json->open(rows, NULL, '{');
+        W->json->put(rows, "i", val_text(list->work[i]->id));
+        W->json->put(rows, "r", val_text(list->starts[i]->run_id));
+        W->json->close(rows);
+        kept++;
+    }
+    W->json->close(rows);
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(W->json->result_text(rows))};
+
+    return s == WHARF_OK && kept ? W->db->exec(req, sql, args, 2, NULL) : s;
+}
+
+static void report_run(wharf_req *req, struct engine *g, const struct work *w)
+{
+    const struct outcome o = {.status = "success", .request = WHARF_S("")};
+
+    report(req, g, w->organization, w->id, &o);
+}
+
+/* Tells what became of the requests: a run that is queued is a success, and tells by itself how it
+ * ends. */
+static void report_runs(wharf_req *req, struct engine *g, const struct flows *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const wharf_workflow_start *x = list->starts[i];
+
+        if (x->code)
+            give_up(req, g, list->work[i], "error", x->code, x->why);
+        else
+            report_run(req, g, list->work[i]);
+    }
+}
+
+/* ---- what was claimed ---- */
+
+/* Begins what a request is for. */
+static wharf_status begin_one(wharf_req *req, struct engine *g, const struct work *w,
+    const wharf_event *e, struct flows *list)
+{
+    if (!w->usable)
+        give_up(req, g, w, "skipped", "integration_disabled",
+            "The integration was disabled or deleted");
+    else if (!e)
+        give_up(req, g, w, "skipped", "event_expired", "The event has expired");
+    else if (w->run_id.n) /* it was started before the server ended */
+        report_run(req, g, w);
+    else if (w->workflow_id.n)
+        return add_run(req, list, w, e);
+    else
+        start(req, g, w, e);
+    return WHARF_OK;
+}
+
 /* Starts what was claimed of one organization. */
 static wharf_status start_all(wharf_req *req, struct engine *g, const struct work *list, size_t n)
 {
+    struct flows flows = {.work = W->mem->alloc(req, n * sizeof(*flows.work)),
+        .starts = W->mem->alloc(req, n * sizeof(*flows.starts))};
     wharf_str *ids = W->mem->alloc(req, n * sizeof(*ids));
     const wharf_event *const *events;
     wharf_status s = int_events->act_for(req, list[0].organization);
@@ -301,18 +394,17 @@ static wharf_status start_all(wharf_req *req, struct engine *g, const struct wor
     if (s != WHARF_OK)
         return s;
     s = int_events->read(req, ids, n, &events);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        if (!list[i].usable)
-            give_up(req, g, &list[i], "skipped", "integration_disabled",
-                "The integration was disabled or deleted");
-        else if (!events[i])
-            give_up(req, g, &list[i], "skipped", "event_expired", "The event has expired");
-        else
-            start(req, g, &list[i], events[i]);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        s = begin_one(req, g, &list[i], events[i], &flows);
+    if (s == WHARF_OK && flows.n)
+        s = start_runs(req, &flows);
+    if (s != WHARF_OK) {
+        W->db->rollback(req);
+        return s;
     }
+    s = W->db->commit(req);
     if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
+        report_runs(req, g, &flows);
     return s;
 }
 
@@ -326,7 +418,8 @@ static wharf_status claim(wharf_req *req, struct engine *g)
 {
     static const char sql[] =
         "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
-        "sealed_headers, usable FROM integrations.claim($1::text, $2::integer, $3::integer)";
+        "sealed_headers, usable, workflow_id, run_id, name, provider "
+        "FROM integrations.claim($1::text, $2::integer, $3::integer)";
     static const char due_sql[] = "SELECT integrations.next_due()";
     size_t room = IN_FLIGHT_MOST - g->running, n;
     const wharf_val args[] = {val_text(z(g->server)),
@@ -349,7 +442,8 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     for (size_t i = 0; i < n; i++)
         list[i] = (struct work){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2),
             row_text(rows, i, 3), row_text(rows, i, 6), row_text(rows, i, 7), row_text(rows, i, 8),
-            row_int(rows, i, 4), row_int(rows, i, 5), row_bool(rows, i, 9)};
+            row_int(rows, i, 4), row_int(rows, i, 5), row_bool(rows, i, 9), row_text(rows, i, 10),
+            row_text(rows, i, 11), row_text(rows, i, 12), row_text(rows, i, 13)};
     qsort(list, n, sizeof(*list), by_organization);
     for (size_t from = 0, to; s == WHARF_OK && from < n; from = to) {
         for (to = from + 1; to < n && same(list[to].organization, list[from].organization);)

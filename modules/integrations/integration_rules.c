@@ -45,6 +45,12 @@ enum {
     INCOMING_RULES = sizeof(incoming_rules) / sizeof(*incoming_rules),
 };
 
+/* Tells whether a workflow makes the requests, or gets them. */
+static bool has_workflow(const wharf_rec *rec)
+{
+    return field_text(rec, INTEGRATION_WORKFLOW_ID).n != 0;
+}
+
 static wharf_status check_direction(wharf_req *req, const wharf_rec *rec, bool outgoing)
 {
     const struct rule *own = outgoing ? outgoing_rules : incoming_rules;
@@ -54,7 +60,7 @@ static wharf_status check_direction(wharf_req *req, const wharf_rec *rec, bool o
     const char *direction = outgoing ? "outgoing" : "incoming";
 
     for (size_t i = 0; i < n_own; i++) {
-        if (own[i].needed)
+        if (own[i].needed && !(own[i].field == INTEGRATION_URL && has_workflow(rec)))
             need(req, rec, own[i].field, own[i].path, direction);
     }
     for (size_t i = 0; i < n_others; i++)
@@ -96,7 +102,8 @@ static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_r
 
     if (old_rec && !W->res->sent(new_rec, INTEGRATION_EVENTS) &&
         !W->res->sent(new_rec, INTEGRATION_LOCATION_IDS) &&
-        !W->res->changed(old_rec, new_rec, INTEGRATION_URL))
+        !W->res->changed(old_rec, new_rec, INTEGRATION_URL) &&
+        !W->res->changed(old_rec, new_rec, INTEGRATION_WORKFLOW_ID))
         return WHARF_OK;
     s = int_rules->owner(req, field_json(new_rec, INTEGRATION_EVENTS), &key);
     if (s == WHARF_OK)
@@ -110,7 +117,7 @@ static wharf_status check_outgoing(
     const wharf_json *list = NULL;
     wharf_status s = WHARF_OK;
 
-    if (W->res->sent(new_rec, INTEGRATION_URL))
+    if (W->res->sent(new_rec, INTEGRATION_URL) && field_text(new_rec, INTEGRATION_URL).n)
         s = int_rules->url(req, field_text(new_rec, INTEGRATION_URL), "url");
     if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_EVENTS)) {
         s = int_rules->events(req, field_json(new_rec, INTEGRATION_EVENTS), "events", &list);
@@ -156,6 +163,28 @@ static wharf_status check_auth(wharf_req *req, const wharf_rec *rec)
     return W->err->current(req);
 }
 
+/* ---- workflows ---- */
+
+/* Checks a workflow that is named from now on, and what the server itself would send: that has no
+ * place beside it. */
+static wharf_status check_workflow(
+    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_str id = field_text(new_rec, INTEGRATION_WORKFLOW_ID);
+    const wharf_json *headers = field_json(new_rec, INTEGRATION_HEADERS);
+
+    if (!id.n)
+        return WHARF_OK;
+    if (headers && !json_is_null(headers) && W->json->count(headers))
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "headers",
+            "The workflow makes the requests, with headers of its own: leave them out");
+    if (old_rec && !W->res->changed(old_rec, new_rec, INTEGRATION_WORKFLOW_ID))
+        return WHARF_OK;
+    return int_flows ? int_flows->choose(req, id, "workflow_id")
+                     : W->err->fail(req, ERR_VALIDATION_FAILED, "workflow_id",
+                           "There are no workflows on this server: its module is not on");
+}
+
 /* ---- hooks ---- */
 
 static wharf_status check_limit(wharf_req *req)
@@ -175,8 +204,6 @@ static wharf_status check_limit(wharf_req *req)
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_str workflow = op == WHARF_DELETE ? WHARF_S("")
-                                            : field_text(new_rec, INTEGRATION_WORKFLOW_ID);
     bool outgoing = is(field_text(old_rec ? old_rec : new_rec, INTEGRATION_DIRECTION), "outgoing");
     wharf_status s = old_rec && outgoing
                          ? int_rules->reach(req, field_json(old_rec, INTEGRATION_LOCATION_IDS))
@@ -185,9 +212,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;
     s = check_direction(req, new_rec, outgoing);
-    if (s == WHARF_OK && workflow.n)
-        s = W->err->fail(req, ERR_VALIDATION_FAILED, "workflow_id", "There is no workflow %.*s",
-            (int)workflow.n, workflow.p);
+    if (s == WHARF_OK)
+        s = check_workflow(req, old_rec, new_rec);
     if (s == WHARF_OK)
         s = outgoing ? check_outgoing(req, op, old_rec, new_rec) : check_auth(req, new_rec);
     return s == WHARF_OK && op == WHARF_CREATE ? check_limit(req) : s;

@@ -13,6 +13,7 @@ const wharf_text_api *int_text;
 const wharf_token_api *int_tokens;
 const wharf_webhooks_rules_api *int_rules;
 const wharf_org_directory_api *int_org;
+const wharf_workflows_runs_api *int_flows;
 wharf_plugin *int_self;
 
 static const wharf_route routes[] = {
@@ -59,6 +60,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     int_tokens = int_host->service(self, "wharf.token", 1, 2);
     int_rules = int_host->service(self, "webhooks.rules", 1, 1);
     int_org = int_host->service(self, "org.directory", 1, 1);
+    int_flows = int_host->service(self, "workflows.runs", 1, 0);
     return int_fetch && int_crypto && int_events && int_http && int_text && int_tokens &&
                    int_rules && int_org
                ? WHARF_OK

@@ -4,6 +4,7 @@
 
 #include "wharf/ext/org.h"
 #include "wharf/ext/webhooks.h"
+#include "wharf/ext/workflows.h"
 #include "wharf/plugin.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
@@ -21,6 +22,8 @@ extern const wharf_text_api *int_text;
 extern const wharf_token_api *int_tokens;
 extern const wharf_webhooks_rules_api *int_rules;
 extern const wharf_org_directory_api *int_org;
+/* NULL: the module workflows is not loaded; no integration has a workflow then */
+extern const wharf_workflows_runs_api *int_flows;
 extern wharf_plugin *int_self;
 
 #define W int_host
@@ -65,6 +68,20 @@ wharf_status proof_parse(wharf_req *req, wharf_str text, struct proof *ret);
 /* Judges a proof. Returns NULL when it is good; else what is wrong. at_s: when the request came. */
 const char *proof_problem(wharf_req *req, const wharf_json *auth, wharf_str secret,
     const struct proof *p, wharf_str body, int64_t at_s);
+
+/* ---- integration_runs.c: workflows that get requests, or make them ---- */
+
+struct shown_integration { /* as its workflow sees it */
+    wharf_str id, name, provider, url, method;
+};
+/* Sets what on_run gets: {integration, key: value}. */
+void runs_input(wharf_req *req, const struct shown_integration *shown, const char *key,
+    const wharf_json *value, wharf_workflow_start *start);
+/* Queues the runs, in the request's transaction; where that can't be, the run says why. */
+wharf_status runs_start(wharf_req *req, wharf_workflow_start *const *starts, size_t n);
+/* Makes {code, message}. */
+wharf_status error_made(
+    wharf_req *req, const char *code, const char *message, const wharf_json **ret);
 
 /* ---- incoming.c, outgoing.c, integration_engine.c ---- */
 wharf_handler incoming_take, incoming_retry, outgoing_retry, outgoing_run;

@@ -388,14 +388,24 @@ wharf_status station_comes_online(wharf_req *req, wharf_str id)
                                                : s;
 }
 
-/* Notes that the station was seen now; from here on its status is the server's. */
-static wharf_status touch(wharf_req *req, const struct station_row *st, const wharf_json *agent)
+static wharf_status seen_now(wharf_req *req, const struct station_row *st, const wharf_json *agent)
 {
     static const char sql[] = QUERY_STATION_SEEN;
     wharf_val args[4] = {val_text(st->id), val_text(W->req->organization(req)),
         val_time(W->req->now_us(req)), val_json(agent)};
-    wharf_status s = W->db->exec(req, sql, args, 4, NULL);
 
+    return W->db->exec(req, sql, args, 4, NULL);
+}
+
+/* Notes that the station was seen now, and tells of a session that this is the beginning of; from
+ * here on its status is the server's. */
+static wharf_status touch(
+    wharf_req *req, const struct station_row *st, const wharf_json *agent, const char *event)
+{
+    wharf_status s = seen_now(req, st, agent);
+
+    if (s == WHARF_OK && event)
+        s = W->event->emit(req, event, "print_station", st->id, NULL);
     if (s == WHARF_OK && !st->draining && !is(st->status, "online"))
         s = station_comes_online(req, st->id);
     return s;
@@ -437,11 +447,8 @@ static wharf_status add_session(
                               "$6::timestamptz, $6::timestamptz)";
     wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(st->id),
         val_text(W->req->actor(req)), val_json(agent), val_time(W->req->now_us(req))};
-    wharf_status s = W->db->exec(req, sql, args, 6, NULL);
 
-    return s == WHARF_OK
-               ? W->event->emit(req, "print_station.session_opened", "print_station", st->id, NULL)
-               : s;
+    return W->db->exec(req, sql, args, 6, NULL);
 }
 
 static wharf_status answer_session(wharf_req *req, const struct station_row *st, wharf_str id)
@@ -495,7 +502,7 @@ wharf_status session_open(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = add_session(req, &st, id, agent);
     if (s == WHARF_OK)
-        s = touch(req, &st, agent);
+        s = touch(req, &st, agent, "print_station.session_opened");
     if (s == WHARF_OK)
         s = report_printers(req, st.id, W->json->get(body, "printers"));
     return s == WHARF_OK ? answer_session(req, &st, id) : s;
@@ -591,7 +598,7 @@ wharf_status session_heartbeat(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = station_enter(req, json_text(body, "session_id"), &st);
     if (s == WHARF_OK)
-        s = touch(req, &st, NULL);
+        s = touch(req, &st, NULL, NULL);
     if (s == WHARF_OK)
         s = report_printers(req, st.id, W->json->get(body, "printers"));
     jobs = s == WHARF_OK ? W->json->get(body, "jobs") : NULL;

@@ -300,7 +300,11 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
     s = W->json->result(req, out, &body);
     if (s == WHARF_OK)
         s = W->res->update(req, "workflow", c->workflow_id, body, &rec);
-    return s == WHARF_OK ? query_about(req, sql, c->workflow_id, NULL) : s;
+    if (s == WHARF_OK)
+        s = query_about(req, sql, c->workflow_id, NULL);
+    /* the update's event, with what the row shows now: there is no draft any more */
+    return s == WHARF_OK ? W->event->emit(req, "workflow.updated", "workflow", c->workflow_id, NULL)
+                         : s;
 }
 
 wharf_status discard_route(wharf_req *req, void *arg)

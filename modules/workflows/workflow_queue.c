@@ -103,7 +103,7 @@ static wharf_status ask_for_jobs(wharf_req *req, size_t n, int64_t at_us)
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < n && i < JOBS_AT_ONCE && s == WHARF_OK; i++)
-        s = W->event->enqueue(req, "work", WHARF_S(""), NULL, at_us);
+        s = W->event->enqueue(req, "workflows.work", WHARF_S(""), NULL, at_us);
     return s;
 }
 

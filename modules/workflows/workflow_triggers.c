@@ -71,20 +71,36 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     return s == WHARF_OK ? input_schema_check(req, t, path) : s;
 }
 
-wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
+/* Returns the schema of the enabled manual trigger; NULL: it has none. */
+static const wharf_json *manual_schema(const wharf_json *triggers)
 {
-    const wharf_json *schema = NULL, *value = NULL;
-    wharf_status s;
+    const wharf_json *schema = NULL;
 
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
          t = W->json->next(t)) {
         if (is(json_text(t, "type"), "manual") && trigger_enabled(t))
             schema = W->json->get(t, "input_schema");
     }
-    if (json_is_null(schema))
-        return WHARF_OK;
-    s = W->json->parse(req, input, &value);
-    return s == WHARF_OK ? flow_schemas->validate(req, schema, value, "input") : s;
+    return json_is_null(schema) ? NULL : schema;
+}
+
+wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
+{
+    const wharf_json *schema = manual_schema(triggers), *value = NULL;
+    wharf_status s = schema ? W->json->parse(req, input, &value) : WHARF_OK;
+
+    return s == WHARF_OK && schema ? flow_schemas->validate(req, schema, value, "input") : s;
+}
+
+wharf_status trigger_input_faults(
+    wharf_req *req, const wharf_json *triggers, wharf_str input, wharf_str *ret_text)
+{
+    const wharf_json *schema = manual_schema(triggers), *value = NULL;
+    wharf_status s = schema ? W->json->parse(req, input, &value) : WHARF_OK;
+
+    *ret_text = WHARF_S("");
+    return s == WHARF_OK && schema ? flow_schemas->faults(req, schema, value, "input", ret_text)
+                                   : s;
 }
 
 wharf_status trigger_check(

@@ -85,6 +85,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     declare_resource(d, api, "workflow_secret", (wharf_str)WORKFLOW_SECRET_DEFINITION,
         WORKFLOW_SECRET_DEFINITION_HASH, NULL);
     ROUTES(api, d, routes);
+    api->provide(d, "workflows.runs", 1, 0, &workflows_runs);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

@@ -3,6 +3,7 @@
 #define WORKFLOWS_H
 
 #include "wharf/ext/webhooks.h"
+#include "wharf/ext/workflows.h"
 #include "wharf/plugin.h"
 #include "wharf/service/cron.h"
 #include "wharf/service/crypto.h"
@@ -317,6 +318,9 @@ void hooks_need(const wharf_json *triggers, struct needed *needed);
 wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id);
 extern const wharf_lua_hooks flow_hooks;
 
+/* workflow_starts.c: the service by which rows of other modules start runs */
+extern const wharf_workflows_runs_api workflows_runs;
+
 /* sync.c */
 wharf_handler sync_route;
 
@@ -332,8 +336,11 @@ wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char 
  * type; name: of those with this name only, or NULL. */
 wharf_status trigger_event_faults(wharf_req *req, const wharf_json *triggers, wharf_str type,
     const wharf_str *name, wharf_str event, wharf_str *ret_text);
-/* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
- * with "input". */
+/* Tells the same of the enabled manual trigger's schema, if it has one, and the input
+ * ("input.weight must be at most 10"). */
+wharf_status trigger_input_faults(
+    wharf_req *req, const wharf_json *triggers, wharf_str input, wharf_str *ret_text);
+/* Tells what that schema refuses of the input: paths begin with "input". */
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input);
 /* Tells whether the workflow takes what is at this location. A workflow for some locations takes
  * nothing that has none. */

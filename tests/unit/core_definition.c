@@ -348,6 +348,9 @@ static void refuses_resource_options(void **state)
         {"\"audience\":{\"users\":\"x\"}", "/x-wharf/audience/users|"},
         {"\"events\":{\"created\":\"x\"}", "/x-wharf/events/created|"},
         {"\"events\":{\"without\":[\"x\"]}", "/x-wharf/events/without|"},
+        {"\"events\":{\"newest\":[\"x\"]}", "/x-wharf/events/newest|an object"},
+        {"\"events\":{\"newest\":{\"x\":2}}", "/x-wharf/events/newest|"},
+        {"\"events\":{\"newest\":{\"name\":0}}", "/x-wharf/events/newest/name|a number from 1"},
         {"\"links\":\"documents\"", "/x-wharf/links|"},
         {"\"below\":{\"path\":\"/v1/x/:x/docks\",\"param\":\"x\",\"field\":\"name\"}",
             "/x-wharf/below|field is a text column with \"ref\""},
@@ -438,6 +441,13 @@ static const char *const bad_properties[][2] = {
         "/properties/x/x-wharf/expression|only columns and computed fields"},
     {"{\"type\":\"string\",\"x-wharf\":{\"expression\":\"{caller.locations}[1]\"}}",
         "/properties/x/x-wharf/expression|only \"read\", and a field with"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"expression\":\"{caller.asks:a}\"}}",
+        "/properties/x/x-wharf/expression|only \"read\", and a field with"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"in\":[],\"expression\":\"{caller.lists}\"}}",
+        "/properties/x/x-wharf/expression|only \"read\", and a field with"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"write\":\"never\","
+     "\"expression\":\"to_json({caller.reads:item})\"}}",
+        "/x-wharf/events/without|names \"x\" too"},
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"expression\":\"{caller.key}\"}}",
         "/properties/x/x-wharf/expression|a caller has all_locations"},
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"expression\":\"{caller.reads:}\"}"

@@ -24,7 +24,7 @@ def nobody(server):
 @pytest.fixture(autouse=True)
 def no_leftovers(client):
     yield
-    for row in client.get(f"{FLOWS}?limit=100").data:
+    for row in client.get(f"{FLOWS}?status=all&limit=100").data:
         client.delete(f"{FLOWS}/{row['id']}")
 
 

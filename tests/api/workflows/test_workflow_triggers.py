@@ -44,7 +44,7 @@ def world():
 @pytest.fixture(autouse=True)
 def no_leftovers(world):
     yield
-    for row in world.client.get(f"{FLOWS}?limit=100").data:
+    for row in world.client.get(f"{FLOWS}?status=all&limit=100").data:
         world.client.delete(f"{FLOWS}/{row['id']}")
 
 

@@ -27,7 +27,7 @@ def test_a_draft(fresh):
     assert changed["draft_revision"] == 2
     client.refused("POST", f"{FLOWS}/{row['id']}", 409, "workflow.draft_conflict", ["if_revision"], body={"source": HELLO, "if_revision": 1})
     assert client.post(f"{FLOWS}/{row['id']}", {"enabled": False}, expect=200).data["draft_revision"] == 2
-    listed = client.get(FLOWS + "?search=hello").data
+    listed = client.get(FLOWS + "?search=hello&status=all").data
     assert [w["id"] for w in listed] == [row["id"]] and "source" not in listed[0] and "files" not in listed[0]
     assert [w["id"] for w in client.get(FLOWS + "?status=all").data] == [row["id"]]
     client.refused("GET", FLOWS + "?status=any", 400, "param.invalid")
@@ -195,10 +195,10 @@ def test_locations(fresh):
     mine, theirs, everywhere = (flow(client, name=n, allowed_locations=a)["id"] for n, a in (("mine", [here]), ("theirs", [there]), ("all", [])))
     assert client.get(f"{FLOWS}/{mine}").data["allowed_locations"] == [here] and client.get(f"{FLOWS}/{everywhere}").data["allowed_locations"] is None
     bound = fresh.client("workflow:write", locations=[here])
-    assert {w["id"] for w in bound.get(FLOWS).data} == {mine, everywhere}
+    assert {w["id"] for w in bound.get(FLOWS + "?status=all").data} == {mine, everywhere}
     bound.refused("GET", f"{FLOWS}/{theirs}", 403, "location_access")
     bound.refused("POST", f"{FLOWS}/{theirs}/publish", 403, "location_access", body={})
-    assert set(client.get(f"{FLOWS}?location_id={there}").ids) >= {theirs}
+    assert set(client.get(f"{FLOWS}?location_id={there}&status=all").ids) >= {theirs}
     client.refused("POST", FLOWS, 400, "validation.failed", body={"name": "x", "source": HELLO, "allowed_locations": ["loc_0000000000000000000000"]})
     bound.refused("POST", FLOWS, 403, "location_access", ["allowed_locations"], body={"name": "no list", "source": HELLO})
     bound.refused("POST", f"{FLOWS}/{mine}", 403, "location_access", ["allowed_locations"], body={"allowed_locations": None})
@@ -242,12 +242,12 @@ def test_lists_are_narrowed(server):
     def make(name, *triggers):
         return client.post("/v1/workflows", {"name": name, "source": "return {}", "files": {"a": "return 1"}, "triggers": list(triggers)}, expect=201).data["id"]
     by_hand, daily, both = make("hand", {"type": "manual"}), make("daily", {"type": "schedule", "cron": "@daily"}), make("both", {"type": "manual"}, {"type": "http", "path": "x"})
-    assert sorted(client.get("/v1/workflows?trigger_type=manual").ids) == sorted([by_hand, both])
-    assert client.get("/v1/workflows?trigger_type=http").ids == [both] and client.get("/v1/workflows?trigger_type=schedule").ids == [daily]
-    assert client.get("/v1/workflows?trigger_type=hook").ids == []
-    plain, full = client.get("/v1/workflows").data, client.get("/v1/workflows?include_source=true").data
+    assert sorted(client.get("/v1/workflows?status=all&trigger_type=manual").ids) == sorted([by_hand, both])
+    assert client.get("/v1/workflows?status=all&trigger_type=http").ids == [both] and client.get("/v1/workflows?status=all&trigger_type=schedule").ids == [daily]
+    assert client.get("/v1/workflows?status=all&trigger_type=hook").ids == []
+    plain, full = client.get("/v1/workflows?status=all").data, client.get("/v1/workflows?status=all&include_source=true").data
     assert all("source" not in w and "files" not in w for w in plain) and all((w["source"], w["files"]) == ("return {}", {"a": "return 1"}) for w in full)
-    assert all("source" not in w for w in mine.client(scopes="workflow:read").get("/v1/workflows?include_source=true").data)
+    assert all("source" not in w for w in mine.client(scopes="workflow:read").get("/v1/workflows?status=all&include_source=true").data)
 
 
 def test_how_many_there_may_be(server):
