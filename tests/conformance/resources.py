@@ -135,6 +135,8 @@ def value(p, name=""):
     if t == "string":
         if p.get("format") == "date-time":
             return "2024-05-06T07:08:09.010Z"
+        if p.get("format") == "uri":
+            return f"https://x.example/{next(SERIAL)}"
         if "pattern" in p:
             return {"^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
                     "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
@@ -221,6 +223,8 @@ def violations(p, path):
             yield "é" * (p["maxLength"] + 1), path
         if "pattern" in p:
             yield "!", path
+        if p.get("format") == "uri":
+            yield "nowhere", path
         yield "a\u0001b", path
     if t in ("integer", "number"):
         if "minimum" in p:
