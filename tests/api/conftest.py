@@ -16,10 +16,10 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "cursor_walk", "jobs", "
 
 # What a newcomer does not wait for (./test without a name): attacks, faults, limits, races and what else takes long. ./test --all and ./test api
 # run these too.
-THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "document_direct", "document_disk", "document_races", "document_s3", "events_stream", "hook_ends", "hook_library", "hook_watch",
-            "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "contact_match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
+THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "document_direct", "document_disk", "document_races", "document_s3", "events_processing", "events_stream", "fetch", "hook_ends", "hook_library", "hook_watch",
+            "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "contact_match", "mail", "operation", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
             "processes", "readiness", "request_log", "slow_and_ending", "creates_together", "cursor_walk", "sql_names", "told_at_start", "workers", "workflow_memory", "workflow_rules",
-            "workflow_share", "workflow_tells"}
+            "webhook_health", "workflow_share", "workflow_tells"}
 
 
 def pytest_ignore_collect(collection_path, config):
