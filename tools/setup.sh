@@ -58,9 +58,9 @@ build_tree_alone() {
             rm -f "$log" && return 1
         fi
     fi
-    # What ./run configured has no tests; from the first ./test on it has.
-    if [[ " $* " = *" -Dtests=true "* ]] && [ ! -d "$dir/tests/unit" ]; then
-        meson setup --reconfigure "$dir" -Dtests=true >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; return 1; }
+    # What ./run configured has no tests and no static program; from the first ./test on it has.
+    if [[ " $* " = *" -Dtests=true "* ]] && { [ ! -d "$dir/tests/unit" ] || ! grep -q wharf-static "$dir/build.ninja"; }; then
+        meson setup --reconfigure "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; return 1; }
     fi
     # Folders of SQL are listed when the tree is configured: a file that came or went since is not known.
     if [ -n "$(find kernel services modules tool -type d -newer "$dir/build.ninja" -print -quit)" ]; then
