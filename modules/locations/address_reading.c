@@ -452,6 +452,22 @@ static size_t past_any_street(const struct reading *r, size_t lo, size_t hi)
     return hi;
 }
 
+/* Returns where the words in capitals begin that end a street in small letters, "9 rue Hoche
+ * COLOMBELLES", as posts ask for; hi: there are none. */
+static size_t capitals(const struct reading *r, size_t lo, size_t hi)
+{
+    const struct words *t = r->t;
+    size_t from = hi, small = 0;
+
+    if (hi != r->end) /* something else was the place */
+        return hi;
+    while (from > lo && t->at[from - 1].upper && !t->at[from - 1].digit && t->at[from - 1].key_n > 2)
+        from--;
+    for (size_t i = lo; i < from; i++)
+        small += !t->at[i].upper && !t->at[i].digit && t->at[i].key_n > 2;
+    return small > 1 ? from : hi;
+}
+
 /* Takes the city at the end of a part that begins with a street. */
 static void split_street(struct reading *r, size_t lo, size_t hi)
 {
@@ -459,6 +475,8 @@ static void split_street(struct reading *r, size_t lo, size_t hi)
 
     if (from == hi)
         from = told_city(r, lo, hi);
+    if (from == hi)
+        from = capitals(r, lo, hi);
     if (from == hi)
         from = past_any_street(r, lo, hi);
     if (hi - from <= CITY_NAME && !has_digit(r->t, from, hi))
@@ -547,12 +565,23 @@ static void city_before(struct reading *r, size_t hi)
     }
 }
 
+/* Returns where the city's part begins in what follows the postal code: the first one; where a
+ * code mostly stands last and the state follows, that beside the state, "CEP 80060-000, Centro,
+ * Curitiba (PR)". */
+static size_t city_part(const struct reading *r, size_t lo, size_t hi)
+{
+    size_t part = part_of(r->t, lo, hi);
+
+    return r->f->stands == ADDRESS_AFTER && r->state.from == hi && !has_digit(r->t, part, hi) ? part
+                                                                                            : lo;
+}
+
 /* Takes the city that follows the postal code. */
 static void city_after(struct reading *r, size_t lo, size_t hi)
 {
     const struct words *t = r->t;
     bool after_city = false;
-    size_t to = lo;
+    size_t to = lo = city_part(r, lo, hi);
 
     for (; to < hi && (to == lo || t->at[to].gap < GAP_DASH); to++) {
         bool last = to + 1 == hi || t->at[to + 1].gap >= GAP_DASH;
