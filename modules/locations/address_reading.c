@@ -272,7 +272,8 @@ static size_t known_city(const struct reading *r, size_t lo, size_t hi)
     for (size_t n = CITY_NAME; n; n--) {
         size_t from = hi - n;
 
-        if (n >= hi - lo || !words_find(t, from, n, K(CITY), r->f))
+        if (n >= hi - lo || !words_find(t, from, n, K(CITY), r->f) ||
+            word_is(t, from - 1, K(JOINT), r->f)) /* "rue de Rennes" */
             continue;
         if (!word_is(t, from - 1, K(DIRECTION), r->f) || from == lo + 1 ||
             word_is(t, from - 2, K(STREET), r->f) || has_street_first(r, lo, from - 2))
@@ -461,7 +462,8 @@ static size_t capitals(const struct reading *r, size_t lo, size_t hi)
 
     if (hi != r->end) /* something else was the place */
         return hi;
-    while (from > lo && t->at[from - 1].upper && !t->at[from - 1].digit && t->at[from - 1].key_n > 2)
+    while (
+        from > lo && t->at[from - 1].upper && !t->at[from - 1].digit && t->at[from - 1].key_n > 2)
         from--;
     for (size_t i = lo; i < from; i++)
         small += !t->at[i].upper && !t->at[i].digit && t->at[i].key_n > 2;
@@ -527,7 +529,8 @@ static void take_place(struct reading *r, size_t part, size_t hi)
 
     if (told == hi && hi - part > 1 && told_city(r, part, part + 1) == part)
         told = part + 1; /* "Kohoku-ku Yokohama" */
-    if (told == hi && hi - part > 2 && !has_commas(t, part))
+    if (told == hi && hi - part > 1 &&
+        (r->f->city_ends_part || (hi - part > 2 && !has_commas(t, part))))
         told = known_city(r, part, hi);
     if (told < hi || part > r->lo || is_name(r, part, hi))
         take_city(r, told == hi ? part : told, hi);
@@ -573,7 +576,7 @@ static size_t city_part(const struct reading *r, size_t lo, size_t hi)
     size_t part = part_of(r->t, lo, hi);
 
     return r->f->stands == ADDRESS_AFTER && r->state.from == hi && !has_digit(r->t, part, hi) ? part
-                                                                                            : lo;
+                                                                                              : lo;
 }
 
 /* Takes the city that follows the postal code. */
@@ -606,8 +609,10 @@ static void city_of_state(struct reading *r)
         return;
     if (r->city.to) {
         k = key_of(t, r->city.to - 1);
-        if (k.n < 3 || memcmp(k.p + k.n - 3, "-ku", 3) != 0 ||
-            !words_find(t, s.from, s.to - s.from, K(WARDS_OF), r->f))
+        if (!(k.n > 3 && !memcmp(k.p + k.n - 3, "-ku", 3)) &&
+            !(k.n == 4 && !memcmp(k.p, "ward", 4)))
+            return;
+        if (!words_find(t, s.from, s.to - s.from, K(WARDS_OF), r->f))
             return;
     } else if (!(words_find(t, s.from, s.to - s.from, K(CITY), r->f) ||
                    (r->state_kind == ADDRESS_STATE && r->f->stands == ADDRESS_BEFORE)) ||
