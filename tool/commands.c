@@ -10,6 +10,7 @@
 #include "tool/admin.h"
 #include "tool/cli/cli.h"
 #include "tool/look.h"
+#include "tool/lua/author.h"
 #include "tool/need.h"
 #include "tool/tool_queries.gen.h"
 #include "db/cluster.h"
@@ -164,6 +165,8 @@ int command_check(int argc, char **argv)
         return cli_fail("the plugins have problems:\n%s", problems.p);
     if (!operator_check(registry_engine(r), config, &hooks, c.a, &problems))
         return cli_fail("%s", problems.p);
+    if (hooks && !lua_hooks_names(&c, operator_dir(config)))
+        return EXIT_FAILED;
     printf("settings, %zu plugins and %zu hooks are fine\n", registry_plugin_count(r), hooks);
     good = need_ports(config, c.a);
     good = need_base_url(config) && good;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "identity/seen_parts.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -14,7 +15,8 @@ const char event_columns[] =
     "e.resource_type, e.resource_id,"
     " e.batch_id, e.actor_type, e.actor_id, e.actor_name, e.request_id, e.depth, e.data::text,"
     " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, "
-    "e.traceparent, h.sequence, e.locations::text, e.audience::text";
+    "e.traceparent, h.sequence, e.locations::text, e.audience::text, "
+    "e.parts::text";
 const char event_tables[] =
     "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
     " AND h.created_at = e.created_at AND h.event_id = e.id";
@@ -97,13 +99,19 @@ static wharf_str thin_data(struct wharf_req *req, const wharf_event *e)
     return s;
 }
 
-static void make_bodies(struct wharf_req *req, struct event *e)
+static void make_body(struct arena *a, struct event *e)
 {
     const wharf_str full[] = {e->head, e->data, WHARF_S(",\"previous_attributes\":"),
         e->previous.n ? e->previous : WHARF_S("null"), WHARF_S("}")};
+
+    e->pub.body = join(a, full, sizeof(full) / sizeof(full[0]));
+}
+
+static void make_bodies(struct wharf_req *req, struct event *e)
+{
     const wharf_str thin[] = {e->head, thin_data(req, &e->pub), WHARF_S("}")};
 
-    e->pub.body = join(req->arena, full, sizeof(full) / sizeof(full[0]));
+    make_body(req->arena, e);
     e->pub.thin = join(req->arena, thin, sizeof(thin) / sizeof(thin[0]));
 }
 
@@ -112,6 +120,52 @@ enum sight event_sight(const struct principal *who, const struct event *e)
     const struct reported_of what = {e->pub.resource_type, {e->pub.locations, e->audience}};
 
     return principal_sight(who, &what);
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+    return str_order(*(const wharf_str *)x, *(const wharf_str *)y);
+}
+
+/* Returns the principal's access, narrowed to these locations of its. */
+static struct access narrowed(
+    struct arena *a, const struct access *who, const struct wharf_json *within)
+{
+    wharf_str *ids = ARENA_ARRAY(a, wharf_str, within->count + 1);
+    struct access own = *who;
+
+    own.n_locations = 0;
+    for (const struct wharf_json *l = within->child; l; l = l->next) {
+        if (json_is(l, JSON_STRING) && seen_by_location(who, seen_one(a, l->text)))
+            ids[own.n_locations++] = l->text;
+    }
+    qsort(ids, own.n_locations, sizeof(*ids), by_bytes);
+    own.all_locations = false;
+    own.locations = ids;
+    return own;
+}
+
+struct event *event_for(struct arena *a, const struct principal *who,
+    const struct wharf_json *within, struct event *e)
+{
+    struct event *bare = e->bare ? e->bare : e, *own;
+    struct access access = who->access;
+
+    if (event_sight(who, bare) != SIGHT_YES)
+        return NULL;
+    if (!bare->parts.n)
+        return bare;
+    if (json_is(within, JSON_ARRAY) && within->count)
+        access = narrowed(a, &who->access, within);
+    own = ARENA_NEW(a, struct event);
+    *own = *bare;
+    own->bare = bare;
+    own->parsed = NULL;
+    own->pub.seen = parts_seen(a, bare->parts, &access);
+    own->data = parts_put(
+        a, bare->data, bare->data.n - 1, parts_members(a, bare->parts, own->pub.seen));
+    make_body(a, own);
+    return own;
 }
 
 /* ---- reading ---- */
@@ -132,11 +186,12 @@ static int64_t moment(const PGresult *r, int row, int column)
 
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row)
 {
-    return event_from_new_row(req, r, row, strtoll(PQgetvalue(r, row, E_SEQUENCE), NULL, 10));
+    return event_from_new_row(
+        req, r, row, strtoll(PQgetvalue(r, row, E_SEQUENCE), NULL, 10), E_PARTS);
 }
 
 struct event *event_from_new_row(
-    struct wharf_req *req, const PGresult *r, int row, int64_t sequence)
+    struct wharf_req *req, const PGresult *r, int row, int64_t sequence, int parts)
 {
     struct event *e = ARENA_NEW(req->arena, struct event);
     wharf_event *p = &e->pub;
@@ -163,6 +218,7 @@ struct event *event_from_new_row(
     p->data_truncated = PQgetvalue(r, row, E_TRUNCATED)[0] == 't';
     p->locations = seen_locations(req->arena, p->location_id, cell(req, r, row, E_LOCATIONS));
     e->audience = cell(req, r, row, E_AUDIENCE);
+    e->parts = cell(req, r, row, parts);
     e->created_at = cell(req, r, row, E_CREATED_AT);
     e->data = cell(req, r, row, E_DATA);
     e->previous = cell(req, r, row, E_PREVIOUS);

@@ -18,6 +18,8 @@ struct event {
     const struct event_type *type; /* NULL: its module is not loaded any more */
     wharf_str created_at; /* as the database writes it, for looking the row up again */
     wharf_str data, previous, head;
+    struct event *bare; /* the event without parts that this is of, when it was made for somebody */
+    wharf_str parts; /* what not everybody sees (identity/seen_parts.h); pub.body is without */
     wharf_str audience; /* with pub.locations: who may see it (identity/seen.h) */
     wharf_str live_organization;
     const struct wharf_json *parsed; /* of the body, or NULL */
@@ -50,6 +52,7 @@ enum event_column {
     E_SEQUENCE,
     E_LOCATIONS,
     E_AUDIENCE,
+    E_PARTS,
     EVENT_COLUMNS
 };
 /* Returns the text of a cell; "" for null. */
@@ -60,9 +63,10 @@ static inline wharf_str event_cell(const PGresult *r, int row, int column)
 /* Makes an event from those columns of the row; the head is made when the row has none. It is in
  * the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
-/* Makes the same of an event that is being processed: its number is not in the row. */
+/* Makes the same of an event that is being processed: its number is not in the row, and its parts
+ * are in the column that is told. */
 struct event *event_from_new_row(
-    struct wharf_req *req, const PGresult *r, int row, int64_t sequence);
+    struct wharf_req *req, const PGresult *r, int row, int64_t sequence, int parts);
 /* Parses the event's body. Returns WHARF_INTERNAL when the stored text is not JSON, which can't
  * be. */
 wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wharf_json **ret);
@@ -75,5 +79,10 @@ bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int6
 
 /* Judges whether the principal may see the event (identity/seen.h). */
 enum sight event_sight(const struct principal *who, const struct event *e);
+/* Returns the event as the principal sees it, NULL when it may not see it. An event without parts
+ * is the same for all who see it, and returned as it is. within: the only locations that the
+ * receiver is for, an array of ids; or NULL. What is made is in a. */
+struct event *event_for(struct arena *a, const struct principal *who,
+    const struct wharf_json *within, struct event *e);
 
 #endif

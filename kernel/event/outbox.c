@@ -110,7 +110,7 @@ static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct ans
 
 static size_t bytes_of(const PGresult *r, int row)
 {
-    static const int wide[] = {E_DATA, E_PREVIOUS, O_MESSAGE};
+    static const int wide[] = {E_DATA, E_PREVIOUS, O_MESSAGE, O_PARTS};
     size_t bytes = 0;
 
     for (size_t i = 0; row >= 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
@@ -226,7 +226,7 @@ static bool read_share(
         }
         if (w->event < 0)
             continue;
-        e = event_from_new_row(req, a->r, w->event, ++event);
+        e = event_from_new_row(req, a->r, w->event, ++event, O_PARTS);
         if (!e->pub.created_at_us) /* its mark would be where nobody looks for it */
             return req_fail(req, ERR_INTERNAL, NULL, "the moment of %s can't be read",
                        e->pub.id.p) == WHARF_OK;

@@ -8,9 +8,17 @@
 #include "event/event_record.h"
 #include "event/seal.h"
 
-/* Columns of wharf.outbox_waiting: those of an event, then these. A line has its action as type,
- * changes as data, images as previous. */
-enum outbox_column { O_KIND = EVENT_COLUMNS, O_LIVE, O_PARENT, O_MESSAGE, O_VISIBILITY, O_EVENT };
+/* Columns of wharf.outbox_waiting: those of an event up to its parts, which are the last, then
+ * these. A line has its action as type, changes as data, images as previous. */
+enum outbox_column {
+    O_KIND = E_PARTS,
+    O_LIVE,
+    O_PARENT,
+    O_MESSAGE,
+    O_VISIBILITY,
+    O_EVENT,
+    O_PARTS
+};
 
 struct outbox_chunk {
     size_t n; /* rows of the outbox */

@@ -56,6 +56,9 @@ static wharf_status handle(struct wharf_req *req, void *arg)
         return WHARF_UNAVAILABLE;
     if (!e)
         return WHARF_OK; /* expired meanwhile: nobody can be told any more */
+    e = event_for(req->arena, req->access.who, NULL, e);
+    if (!e)
+        return WHARF_OK;
     s = event_parse(req, e, &req->body);
     if (s != WHARF_OK)
         return s;

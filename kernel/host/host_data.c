@@ -527,6 +527,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     if (told_compute(req, res, &rec, 1) != WHARF_OK)
         return false;
     record_members(w, req->arena, rec, &view);
+    c->parts = rec->parts;
     c->location_id = record_location(rec);
     if (!record_seen_by(req, rec, &c->seen))
         return false;
@@ -641,6 +642,7 @@ static bool event_of_row(wharf_req *req, const struct resource *res, struct whar
     jw_open(&w, NULL, '{');
     if (rec) {
         record_members(&w, req->arena, rec, &view);
+        c->parts = rec->parts;
         c->location_id = record_location(rec);
     } else {
         jw_z(&w, "object", d->name);

@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "host/declare.h"
 #include "host/host.h"
+#include "identity/seen_parts.h"
 #include "resource/history.h"
 
 #include "util/id.h"
@@ -28,8 +29,8 @@ static wharf_status ev_read(
     if (!event_read(req, ids, n, list))
         return req_failed(req);
     for (size_t i = 0; i < n; i++) {
-        if (list[i] && event_sight(req->access.who, list[i]) != SIGHT_YES)
-            list[i] = NULL;
+        if (list[i])
+            list[i] = event_for(req->arena, req->access.who, NULL, list[i]);
     }
     *ret_events = (const wharf_event *const *)list;
     return WHARF_OK;
@@ -253,6 +254,24 @@ static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
     return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
 }
 
+static const wharf_event *ev_for_reader(wharf_req *req, const wharf_event_reader *reader,
+    const wharf_json *locations, const wharf_event *e)
+{
+    struct event *own = reader && reader->who
+                            ? event_for(req->arena, reader->who, locations,
+                                  (struct event *)e)
+                            : NULL;
+
+    return own ? &own->pub : NULL;
+}
+
+static wharf_str ev_with_parts(
+    wharf_req *req, wharf_str body, size_t at, wharf_str parts, wharf_str seen)
+{
+    return at < body.n ? parts_put(req->arena, body, at, parts_members(req->arena, parts, seen))
+                       : body;
+}
+
 static wharf_str ev_batch(const wharf_req *req)
 {
     return req->batch_id.p ? req->batch_id : WHARF_S("");
@@ -267,4 +286,4 @@ const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_d
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
     ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
     ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch,
-    ev_days_kept};
+    ev_days_kept, ev_for_reader, ev_with_parts};

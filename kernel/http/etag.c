@@ -1,4 +1,4 @@
-/* etag.c - entity tags of reads, and 304 (docs/spec/01-platform.md section 8.2). If-Match is
+/* etag.c - entity tags of rows that are read or written, and 304 (docs/spec/01-platform.md section 8.2). If-Match is
  * answered where the row is locked (resource/precondition.c). */
 #include <stdio.h>
 #include <xxhash.h>
@@ -55,16 +55,33 @@ static bool listed(const char *header, const char *tag)
     return false;
 }
 
+/* Tells whether the answer is what was read, and may be known to the client. */
+static bool is_read(const struct exchange *x)
+{
+    const struct wharf_req *req = &x->req;
+
+    return req->reply.status == 200 && (!strcmp(req->head.method, "GET") || x->head_only) &&
+           !(req->route->kind == ROUTE_KERNEL && req->route->silent);
+}
+
+/* Tells whether the answer of a write shows the row: the tag has the version for the next one. */
+static bool shows_written(const struct wharf_req *req)
+{
+    return req->reply.answered && req->reply.version && req->reply.out.n;
+}
+
 bool etag_build(struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
     const char *known;
+    bool read = is_read(x);
 
-    if (req->problems.n || req->reply.status != 200 || req->reply.foreign ||
-        req->reply.out.n > TAGGED_MAX || (strcmp(req->head.method, "GET") != 0 && !x->head_only) ||
-        (req->route->kind == ROUTE_KERNEL && req->route->silent))
+    if (req->problems.n || req->reply.foreign || req->reply.out.n > TAGGED_MAX ||
+        !(read || shows_written(req)))
         return false;
     write_tag(req, x->etag);
+    if (!read)
+        return false;
     known = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
     return known && listed(known, x->etag);
 }

@@ -383,7 +383,8 @@ static void success_headers(struct openapi *o, const struct route *r, int64_t st
         header(w, "RateLimit", "RateLimit");
         header(w, "RateLimit-Policy", "RateLimitPolicy");
     }
-    if (!strcmp(r->method, "GET") && ours(r))
+    if ((!strcmp(r->method, "GET") && ours(r)) || r->kind == ROUTE_CREATE ||
+        r->kind == ROUTE_UPDATE)
         header(w, "ETag", "ETag");
     if (openapi_takes_idempotency_key(r))
         header(w, "Idempotent-Replayed", "IdempotentReplayed");

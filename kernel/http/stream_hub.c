@@ -244,6 +244,7 @@ static bool one_of(const wharf_str *list, size_t n, wharf_str s)
     return n == 0;
 }
 
+/* Tells whether the stream asked for such events; who may see them is another question. */
 static bool wanted(const struct stream *st, const struct event *e)
 {
     const wharf_event *p = &e->pub;
@@ -253,21 +254,24 @@ static bool wanted(const struct stream *st, const struct event *e)
         type = event_matches(e->type, p->type, st->types[i]);
     return type && (!st->resource_type.n || str_eq(st->resource_type, p->resource_type)) &&
            (!st->resource_id.n || str_eq(st->resource_id, p->resource_id)) &&
-           one_of(st->locations, st->n_locations, p->location_id) &&
-           event_sight(st->who, e) == SIGHT_YES;
+           one_of(st->locations, st->n_locations, p->location_id);
 }
 
-static void add_event(struct stream_hub *h, struct stream *st, const struct event *e)
+static void add_event(
+    struct stream_hub *h, struct arena *a, struct stream *st, struct event *e)
 {
-    const wharf_event *p = &e->pub;
-    wharf_str body = st->thin ? p->thin : p->body;
+    struct arena_mark mark = arena_mark(a);
+    const struct event *own;
 
-    st->after = p->sequence;
-    if (!wanted(st, e))
+    st->after = e->pub.sequence;
+    own = wanted(st, e) ? event_for(a, st->who, NULL, e) : NULL;
+    if (!own)
         return;
-    buf_addf(&st->out, "id: %lld\nevent: %s\ndata: ", (long long)p->sequence, p->type.p);
-    buf_adds(&st->out, body);
+    buf_addf(
+        &st->out, "id: %lld\nevent: %s\ndata: ", (long long)own->pub.sequence, own->pub.type.p);
+    buf_adds(&st->out, st->thin ? own->pub.thin : own->pub.body);
     BUF_LIT(&st->out, "\n\n");
+    arena_rewind(a, mark);
     if (st->live && st->out.n - st->sent > STREAM_UNSENT)
         hub_end(h, st, "event: stream.overflow\ndata: {}\n\n");
     hub_wake(h, st);
@@ -302,7 +306,7 @@ static bool hungry(const struct stream *st)
 }
 
 /* Gives a batch to all streams that stand where it begins. */
-static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after,
+static void hand_out(struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after,
     struct event *const *list, size_t n)
 {
     pthread_mutex_lock(&h->lock);
@@ -311,7 +315,7 @@ static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after
             !str_eq(st->organization, organization))
             continue;
         for (size_t i = 0; i < n && !st->ending; i++)
-            add_event(h, st, list[i]);
+            add_event(h, a, st, list[i]);
         st->live = st->live || n < STREAM_BATCH;
         st->fed = n < STREAM_BATCH;
     }
@@ -355,7 +359,7 @@ static bool feed(struct stream_hub *h)
         if (r) {
             for (int i = 0; i < PQntuples(r); i++)
                 list[i] = event_from_row(&req, r, i);
-            hand_out(h, organization, after, list, (size_t)PQntuples(r));
+            hand_out(h, req.arena, organization, after, list, (size_t)PQntuples(r));
         }
         PQclear(r);
         arena_free(req.arena);

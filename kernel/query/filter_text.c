@@ -102,7 +102,9 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
     struct item *items;
 
     if (p->form == KEY_BRACKET)
-        return "takes its operator before the values, as in OR:a,b";
+        return "has no operators in brackets: AND:, OR:, !AND: or !OR: stands before the values, "
+               "as "
+               "in OR:a,b";
     if (filter_nullness(p->value, &c->negated)) {
         c->kind = COND_NULL;
         return NULL;

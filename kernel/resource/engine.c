@@ -108,8 +108,11 @@ static bool only_on_demand(const struct definition *d, int column)
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
-        if (f->kind == FIELD_COLUMN && f->select == column)
-            return f->include_flag && !(f->always & IN_LIST) && f != d->place.location;
+        if (f->kind != FIELD_COLUMN || f->select != column)
+            continue;
+        if (f == d->recorded.parts)
+            return only_on_demand(d, d->recorded.data->select);
+        return f->include_flag && !(f->always & IN_LIST) && f != d->place.location;
     }
     return false;
 }
@@ -435,7 +438,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     note_read_rules(res);
     res->plain_create = !any_create_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->ids.pattern && !d->events.disable_webhooks;
+                        !d->ids.pattern && !d->events.disable_webhooks && !d->events.n_parts;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

@@ -39,8 +39,9 @@ enum {
     P_TRUNCATED,
     P_LOCATIONS,
     P_AUDIENCE,
+    P_PARTS,
 };
-_Static_assert(P_AUDIENCE + 1 == HISTORY_PARAMS, "the list of parameters and its length");
+_Static_assert(P_PARTS + 1 == HISTORY_PARAMS, "the list of parameters and its length");
 
 enum slot_type { A_TEXT, A_JSON, A_JSONB, A_MOMENT, AN_INTEGER, A_BOOLEAN };
 static const struct {
@@ -103,6 +104,7 @@ static const struct slot event_slots[] = {
     {"data_truncated", P_TRUNCATED, A_BOOLEAN},
     {"locations", P_LOCATIONS, A_JSONB},
     {"audience", P_AUDIENCE, A_JSONB},
+    {"parts", P_PARTS, A_JSON},
 };
 
 /* Work that waits for sealing and processing: ids of rows that the same statement writes. */
@@ -279,7 +281,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 {
     const struct principal *who = req->access.who;
     int64_t keep_us = (int64_t)history_event_days(req) * 86400 * 1000000;
-    bool large = c->data.n > DATA_MAX;
+    bool large = c->data.n + c->parts.n > DATA_MAX;
 
     args[P_ORGANIZATION] = text(c->organization.n ? c->organization
                                 : who             ? who->organization
@@ -309,6 +311,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
     args[P_LOCATIONS] = text(c->location_id.n ? str_z("") : c->seen.locations);
     args[P_AUDIENCE] = text(c->seen.audience);
+    args[P_PARTS] = text(large ? str_z("") : c->parts);
 }
 
 /* ---- one event per type, row and transaction ---- */
@@ -393,18 +396,18 @@ static bool merge(
     static const char sql[] = "UPDATE wharf.event SET data = $4::json, data_truncated = "
                               "data_truncated OR $5::boolean, location_id = $6,"
                               " previous_attributes = $7::json, locations = $8::jsonb, audience = "
-                              "$9::jsonb WHERE organization_id = $1 AND "
+                              "$9::jsonb, parts = $10::json WHERE organization_id = $1 AND "
                               "created_at = $2::timestamptz AND id = $3";
     bool same = !strcmp(n->type, c->event);
-    struct sql_arg values[9] = {args[P_ORGANIZATION], text(n->created_at), text(n->id),
+    struct sql_arg values[10] = {args[P_ORGANIZATION], text(n->created_at), text(n->id),
         args[P_DATA], args[P_TRUNCATED], args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS],
-        args[P_AUDIENCE]};
+        args[P_AUDIENCE], args[P_PARTS]};
 
     if (same)
         n->previous = arena_dup_str(
             req_tx_memory(&req->tx), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
     values[6] = text(n->previous);
-    return req_query(req, sql, values, 9) != NULL;
+    return req_query(req, sql, values, 10) != NULL;
 }
 
 wharf_status history_write_event(
@@ -463,7 +466,8 @@ static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
     [P_DISABLE] = 1,
     [P_TRUNCATED] = 1,
     [P_LOCATIONS] = 1,
-    [P_AUDIENCE] = 1};
+    [P_AUDIENCE] = 1,
+    [P_PARTS] = 1};
 
 static void insert_many(struct sql *s, const char *table, const struct slot *slots, size_t n,
     const struct sql_arg *args, size_t rows)

@@ -10,7 +10,7 @@
 #include "identity/seen.h"
 #include "resource/request.h"
 
-enum { HISTORY_PARAMS = 26 };
+enum { HISTORY_PARAMS = 27 };
 
 struct change {
     wharf_str organization; /* whose row it is; "": the principal's */
@@ -25,6 +25,7 @@ struct change {
     wharf_str message; /* "" none */
     const char *event; /* type, or NULL: no event */
     wharf_str data; /* JSON snapshot */
+    wharf_str parts; /* of it that not all see (identity/seen_parts.h); or "" */
     wharf_str previous; /* JSON object, or "" */
     bool disable_webhooks;
     /* type of an event of this transaction and row that says all that this one would say, or

@@ -474,6 +474,10 @@ void schema_resource(struct schema_writer *s, const char *key, const struct reso
 
 bool schema_in_events(const struct definition_events *events, const struct field *f)
 {
+    for (size_t i = 0; i < events->n_parts; i++) {
+        if (events->parts[i].field == f)
+            return true;
+    }
     for (size_t i = 0; i < events->n_without; i++) {
         if (events->without[i] == f)
             return false;

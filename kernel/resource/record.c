@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "identity/seen_parts.h"
 #include "secret/secret.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -469,6 +470,18 @@ static struct cell newest_of(
     return (struct cell){s.p, s.n};
 }
 
+/* Writes recorded data with those of its parts that the principal sees. */
+static void encode_recorded(
+    struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+{
+    const struct field *f = rec->res->def->recorded.data;
+    wharf_str parts = record_text(rec, rec->res->def->recorded.parts),
+              data = parts_shown(a, record_text(rec, f), parts, view->who);
+    const struct cell whole = {data.p, data.n};
+
+    encode_cell(w, a, f, &whole, view);
+}
+
 void record_members(
     struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
@@ -502,7 +515,9 @@ void record_members(
             less = newest_of(a, f, c, view);
             c = &less;
         }
-        if (c)
+        if (c && f == d->recorded.data && d->recorded.parts && c->p)
+            encode_recorded(w, a, rec, view);
+        else if (c)
             encode_cell(w, a, f, c, view);
     }
 }

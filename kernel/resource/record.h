@@ -27,6 +27,7 @@ struct wharf_rec {
     struct value *values; /* by field index: what the request sends; NULL for a row as read */
     struct wharf_json *raw; /* in normalize hooks only: the body as sent, to be changed */
     wharf_str id; /* of a row that is not written yet */
+    wharf_str parts; /* what its event keeps for some readers only (told.h) */
     struct write_side *side; /* of the write that it belongs to, else NULL */
     bool shown; /* read with what SQL computes of it (columns_list, columns_shown) */
     bool kept; /* the written hook that runs left the row as it was (res->row_kept) */

@@ -9,8 +9,8 @@
 #include "resource/request.h"
 
 struct view told_view(const struct definition *d);
-/* Computes what events show of rows that is in no column, with statements for all of them.
- * Problems were added where it fails. */
+/* Computes what events show of rows that is in no column, and what they keep for some readers only
+ * (rec->parts), with statements for all of them. Problems were added where it fails. */
 wharf_status told_compute(
     struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n);
 

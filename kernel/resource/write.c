@@ -153,6 +153,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
         ret->data = record_json(req->arena, rec, &view);
     if (ret->event && w->op == OP_DELETE)
         ret->data = with_deleted_at(req, ret->data);
+    ret->parts = rec->parts;
     return record_seen_by(req, rec, &ret->seen);
 }
 

@@ -250,7 +250,8 @@ static const struct field *recorded_field(struct compile *c, const struct wharf_
 /* Reads `recorded`: the rows tell of rows of others; who may see those was recorded with them. */
 static void read_recorded(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"locations", "audience", "resource", "areas", "reach", NULL};
+    static const char *const keys[] = {
+        "locations", "audience", "resource", "areas", "reach", "data", "parts", NULL};
     const struct wharf_json *v = json_get(x, "recorded");
     struct place r_at = place_key(at, WHARF_S("recorded"));
     struct definition *d = c->d;
@@ -262,6 +263,8 @@ static void read_recorded(struct compile *c, const struct wharf_json *x, const s
     d->recorded.reach = recorded_field(c, v, &r_at, "reach", false);
     d->recorded.locations = recorded_field(c, v, &r_at, "locations", !d->recorded.reach);
     d->recorded.resource = recorded_field(c, v, &r_at, "resource", !d->recorded.areas);
+    d->recorded.parts = recorded_field(c, v, &r_at, "parts", false);
+    d->recorded.data = recorded_field(c, v, &r_at, "data", d->recorded.parts != NULL);
 }
 
 /* Reads "holds": the rows hold data of other rows, for who reads those, and reaches all
@@ -414,6 +417,35 @@ static void read_newest(struct compile *c, const struct wharf_json *events, cons
     d->events.newest = newest;
 }
 
+/* Reads which fields are kept line by line, for who may see each. */
+static void read_parts(struct compile *c, const struct wharf_json *events, const struct place *up)
+{
+    static const char *const keys[] = {"of", "lines", "newest", "one", NULL};
+    const struct wharf_json *list = json_get(events, "parts");
+    struct place at = place_key(up, WHARF_S("parts"));
+    struct definition *d = c->d;
+    struct event_part *parts;
+
+    if (list && !json_is(list, JSON_OBJECT)) {
+        opt_problem(c, &at, "an object: name of a field -> {of, lines}");
+        return;
+    }
+    parts = ARENA_ARRAY(c->arena, struct event_part, list ? list->count + 1 : 1);
+    for (const struct wharf_json *m = list ? list->child : NULL; m; m = m->next) {
+        const struct field *f = find_field(c, &at, m->key.p);
+        struct place m_at = place_key(&at, m->key);
+
+        if (!f || !opt_object(c, m, &m_at, keys))
+            continue;
+        parts[d->events.n_parts++] = (struct event_part){.field = f,
+            .of = opt_text(c, m, &m_at, "of", NULL),
+            .lines = opt_need(c, m, &m_at, "lines"),
+            .newest = opt_int(c, m, &m_at, "newest", 0, 1, 100000),
+            .one = opt_bool(c, m, &m_at, "one", false)};
+    }
+    d->events.parts = parts;
+}
+
 /* Refuses what differs from caller to caller: an event is for all of them. */
 static void check_told(struct compile *c, const struct field *f, const struct place *at)
 {
@@ -434,7 +466,8 @@ static void check_told(struct compile *c, const struct field *f, const struct pl
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {
-        "created", "updated", "deleted", "without", "newest", "quiet", "disable_webhooks", NULL};
+        "created", "updated", "deleted", "without", "newest", "quiet", "parts", "disable_webhooks",
+        NULL};
     const struct wharf_json *events = json_get(x, "events");
     struct place e_at = place_key(at, WHARF_S("events")),
                  w_at = place_key(&e_at, WHARF_S("without"));
@@ -450,8 +483,9 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
     d->events.disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
+    read_parts(c, events, &e_at);
     names = opt_texts(c, events, &e_at, "without", &n);
-    without = ARENA_ARRAY(c->arena, const struct field *, n + d->n_fields + 1);
+    without = ARENA_ARRAY(c->arena, const struct field *, n + 2 * d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {
         const struct field *f = find_field(c, &w_at, names[i]);
 
@@ -463,6 +497,8 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
         if (d->fields[i].secret || d->fields[i].fresh || d->fields[i].held)
             without[d->events.n_without++] = &d->fields[i];
     }
+    for (size_t i = 0; i < d->events.n_parts; i++)
+        without[d->events.n_without++] = d->events.parts[i].field;
     d->events.without = without;
     for (size_t i = 0; i < d->n_fields; i++)
         check_told(c, &d->fields[i], &w_at);

@@ -278,6 +278,16 @@ struct field_newest { /* a list of which events carry the last n elements */
     size_t n;
 };
 
+/* A field that readers of one row see differently: its lines are kept beside the data of events,
+ * each with where it is (identity/seen_parts.h). */
+struct event_part {
+    const struct field *field;
+    const char *of; /* the resource that who sees a line reads; or NULL */
+    const char *lines; /* SQL over the row t: columns "at" (a location or null) and "line" (JSON) */
+    int64_t newest; /* shows the last lines only; 0: all */
+    bool one; /* the field is the one line or null, and no list */
+};
+
 struct definition_events {
     const char *created, *updated, *deleted; /* their names; NULL: none */
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
@@ -285,6 +295,8 @@ struct definition_events {
     size_t n_without;
     const struct field_newest *newest;
     size_t n_newest;
+    const struct event_part *parts;
+    size_t n_parts;
     /* their change alone is not told by the updated event */
     const struct field *const *quiet;
     size_t n_quiet;
@@ -342,6 +354,8 @@ struct definition_recorded {
     /* as in struct seen_by; locations NULL: reach says it */
     const struct field *locations, *audience;
     const struct field *resource; /* the name of the row's resource; or NULL */
+    /* columns with data, and with those parts of it that not all see (identity/seen_parts.h) */
+    const struct field *data, *parts;
     const struct field *areas; /* of requests: the areas that were needed; or NULL */
     /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that
      * there are */

@@ -53,7 +53,8 @@ struct work { /* what integrations.claim says, in the order of its columns */
     wharf_str organization, id, integration_id, event_id, url, method, sealed_headers;
     int64_t attempts, retries;
     bool usable;
-    wharf_str workflow_id, run_id, name, provider;
+    wharf_str workflow_id, run_id, name, provider, owner_key;
+    const wharf_json *locations; /* that it is for; or NULL */
 };
 
 struct outcome {
@@ -360,15 +361,20 @@ static void report_runs(wharf_req *req, struct engine *g, const struct flows *li
 
 /* ---- what was claimed ---- */
 
-/* Begins what a request is for. */
+/* Begins what a request is for, with the event as the integration's key sees it now. */
 static wharf_status begin_one(wharf_req *req, struct engine *g, const struct work *w,
-    const wharf_event *e, struct flows *list)
+    const wharf_event *event, const wharf_event_reader *reader, struct flows *list)
 {
+    const wharf_event *e = event ? int_events->for_reader(req, reader, w->locations, event) : NULL;
+
     if (!w->usable)
         give_up(req, g, w, "skipped", "integration_disabled",
             "The integration was disabled or deleted");
-    else if (!e)
+    else if (!event)
         give_up(req, g, w, "skipped", "event_expired", "The event has expired");
+    else if (!e)
+        give_up(req, g, w, "skipped", "event_not_seen",
+            "The key of the integration may not see the event any more");
     else if (w->run_id.n) /* it was started before the server ended */
         report_run(req, g, w);
     else if (w->workflow_id.n)
@@ -383,19 +389,25 @@ static wharf_status start_all(wharf_req *req, struct engine *g, const struct wor
 {
     struct flows flows = {.work = W->mem->alloc(req, n * sizeof(*flows.work)),
         .starts = W->mem->alloc(req, n * sizeof(*flows.starts))};
-    wharf_str *ids = W->mem->alloc(req, n * sizeof(*ids));
+    const wharf_event_reader **readers = W->mem->alloc(req, n * sizeof(*readers));
+    wharf_str *ids = W->mem->alloc(req, n * sizeof(*ids)),
+              *keys = W->mem->alloc(req, n * sizeof(*keys));
     const wharf_event *const *events;
     wharf_status s = int_events->act_for(req, list[0].organization);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         ids[i] = list[i].event_id;
+        keys[i] = list[i].owner_key;
+    }
     if (s == WHARF_OK)
         s = W->db->begin(req);
     if (s != WHARF_OK)
         return s;
     s = int_events->read(req, ids, n, &events);
+    if (s == WHARF_OK)
+        s = int_events->readers(req, keys, n, readers);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        s = begin_one(req, g, &list[i], events[i], &flows);
+        s = begin_one(req, g, &list[i], events[i], readers[i], &flows);
     if (s == WHARF_OK && flows.n)
         s = start_runs(req, &flows);
     if (s != WHARF_OK) {
@@ -418,7 +430,7 @@ static wharf_status claim(wharf_req *req, struct engine *g)
 {
     static const char sql[] =
         "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
-        "sealed_headers, usable, workflow_id, run_id, name, provider "
+        "sealed_headers, usable, workflow_id, run_id, name, provider, owner_key, location_ids "
         "FROM integrations.claim($1::text, $2::integer, $3::integer)";
     static const char due_sql[] = "SELECT integrations.next_due()";
     size_t room = IN_FLIGHT_MOST - g->running, n;
@@ -443,7 +455,8 @@ static wharf_status claim(wharf_req *req, struct engine *g)
         list[i] = (struct work){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2),
             row_text(rows, i, 3), row_text(rows, i, 6), row_text(rows, i, 7), row_text(rows, i, 8),
             row_int(rows, i, 4), row_int(rows, i, 5), row_bool(rows, i, 9), row_text(rows, i, 10),
-            row_text(rows, i, 11), row_text(rows, i, 12), row_text(rows, i, 13)};
+            row_text(rows, i, 11), row_text(rows, i, 12), row_text(rows, i, 13),
+            row_text(rows, i, 14), row_json(rows, i, 15)};
     qsort(list, n, sizeof(*list), by_organization);
     for (size_t from = 0, to; s == WHARF_OK && from < n; from = to) {
         for (to = from + 1; to < n && same(list[to].organization, list[from].organization);)

@@ -54,7 +54,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     int_self = self;
     int_fetch = int_host->service(self, "wharf.fetch", 1, 2);
     int_crypto = int_host->service(self, "wharf.crypto", 1, 1);
-    int_events = int_host->service(self, "wharf.events", 1, 4);
+    int_events = int_host->service(self, "wharf.events", 1, 5);
     int_http = int_host->service(self, "wharf.http", 1, 0);
     int_text = int_host->service(self, "wharf.text", 1, 1);
     int_tokens = int_host->service(self, "wharf.token", 1, 2);

@@ -72,9 +72,12 @@ wharf_status outgoing_step(
             if (!W->db->value(wanting, k, 5, WHARF_V_TIME_US, &made) ||
                 events[i]->created_at_us < made.u.i)
                 continue;
-            if (!int_events->sees(readers[k], events[i]))
+            const wharf_event *e = int_events->for_reader(
+                req, readers[k], row_json(wanting, k, 2), events[i]);
+
+            if (!e)
                 continue;
-            s = int_rules->wanted(req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2),
+            s = int_rules->wanted(req, e, row_json(wanting, k, 1), row_json(wanting, k, 2),
                 row_json(wanting, k, 3), &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;

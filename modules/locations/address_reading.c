@@ -272,7 +272,8 @@ static size_t known_city(const struct reading *r, size_t lo, size_t hi)
     for (size_t n = CITY_NAME; n; n--) {
         size_t from = hi - n;
 
-        if (n >= hi - lo || !words_find(t, from, n, K(CITY), r->f))
+        if (n >= hi - lo || !words_find(t, from, n, K(CITY), r->f) ||
+            word_is(t, from - 1, K(JOINT), r->f)) /* "rue de Rennes" */
             continue;
         if (!word_is(t, from - 1, K(DIRECTION), r->f) || from == lo + 1 ||
             word_is(t, from - 2, K(STREET), r->f) || has_street_first(r, lo, from - 2))
@@ -452,6 +453,23 @@ static size_t past_any_street(const struct reading *r, size_t lo, size_t hi)
     return hi;
 }
 
+/* Returns where the words in capitals begin that end a street in small letters, "9 rue Hoche
+ * COLOMBELLES", as posts ask for; hi: there are none. */
+static size_t capitals(const struct reading *r, size_t lo, size_t hi)
+{
+    const struct words *t = r->t;
+    size_t from = hi, small = 0;
+
+    if (hi != r->end) /* something else was the place */
+        return hi;
+    while (
+        from > lo && t->at[from - 1].upper && !t->at[from - 1].digit && t->at[from - 1].key_n > 2)
+        from--;
+    for (size_t i = lo; i < from; i++)
+        small += !t->at[i].upper && !t->at[i].digit && t->at[i].key_n > 2;
+    return small > 1 ? from : hi;
+}
+
 /* Takes the city at the end of a part that begins with a street. */
 static void split_street(struct reading *r, size_t lo, size_t hi)
 {
@@ -459,6 +477,8 @@ static void split_street(struct reading *r, size_t lo, size_t hi)
 
     if (from == hi)
         from = told_city(r, lo, hi);
+    if (from == hi)
+        from = capitals(r, lo, hi);
     if (from == hi)
         from = past_any_street(r, lo, hi);
     if (hi - from <= CITY_NAME && !has_digit(r->t, from, hi))
@@ -509,7 +529,8 @@ static void take_place(struct reading *r, size_t part, size_t hi)
 
     if (told == hi && hi - part > 1 && told_city(r, part, part + 1) == part)
         told = part + 1; /* "Kohoku-ku Yokohama" */
-    if (told == hi && hi - part > 2 && !has_commas(t, part))
+    if (told == hi && hi - part > 1 &&
+        (r->f->city_ends_part || (hi - part > 2 && !has_commas(t, part))))
         told = known_city(r, part, hi);
     if (told < hi || part > r->lo || is_name(r, part, hi))
         take_city(r, told == hi ? part : told, hi);
@@ -547,12 +568,23 @@ static void city_before(struct reading *r, size_t hi)
     }
 }
 
+/* Returns where the city's part begins in what follows the postal code: the first one; where a
+ * code mostly stands last and the state follows, that beside the state, "CEP 80060-000, Centro,
+ * Curitiba (PR)". */
+static size_t city_part(const struct reading *r, size_t lo, size_t hi)
+{
+    size_t part = part_of(r->t, lo, hi);
+
+    return r->f->stands == ADDRESS_AFTER && r->state.from == hi && !has_digit(r->t, part, hi) ? part
+                                                                                              : lo;
+}
+
 /* Takes the city that follows the postal code. */
 static void city_after(struct reading *r, size_t lo, size_t hi)
 {
     const struct words *t = r->t;
     bool after_city = false;
-    size_t to = lo;
+    size_t to = lo = city_part(r, lo, hi);
 
     for (; to < hi && (to == lo || t->at[to].gap < GAP_DASH); to++) {
         bool last = to + 1 == hi || t->at[to + 1].gap >= GAP_DASH;
@@ -577,8 +609,10 @@ static void city_of_state(struct reading *r)
         return;
     if (r->city.to) {
         k = key_of(t, r->city.to - 1);
-        if (k.n < 3 || memcmp(k.p + k.n - 3, "-ku", 3) != 0 ||
-            !words_find(t, s.from, s.to - s.from, K(WARDS_OF), r->f))
+        if (!(k.n > 3 && !memcmp(k.p + k.n - 3, "-ku", 3)) &&
+            !(k.n == 4 && !memcmp(k.p, "ward", 4)))
+            return;
+        if (!words_find(t, s.from, s.to - s.from, K(WARDS_OF), r->f))
             return;
     } else if (!(words_find(t, s.from, s.to - s.from, K(CITY), r->f) ||
                    (r->state_kind == ADDRESS_STATE && r->f->stands == ADDRESS_BEFORE)) ||

@@ -1,5 +1,6 @@
 /* address_tables.h - countries, their states and the forms of their addresses (spec 02 section 1),
- * as address_tables.py makes them of schemas/countries.json and schemas/address-forms.json. */
+ * as address_tables.py makes them of schemas/countries.json, address-forms.json and
+ * address-cities.json. */
 #ifndef ADDRESS_TABLES_H
 #define ADDRESS_TABLES_H
 
@@ -57,6 +58,7 @@ struct address_form {
     bool number_last; /* the house number stands behind the street */
     bool has_codes; /* states are written with codes */
     bool names_are_cities; /* states have codes; a name that is also a city's is the city */
+    bool city_ends_part; /* a quarter may stand before the city without a comma */
     uint8_t sure; /* bits of the patterns that tell the country */
     /* a: letter, 9: digit, x: either, ' ' and '-': may be there; else itself */
     const char *postal[ADDRESS_PATTERNS];

@@ -1,4 +1,4 @@
-"""schemas/countries.json and schemas/address-forms.json as C tables: address_tables.py COUNTRIES FORMS OUT."""
+"""schemas/countries.json, address-forms.json and address-cities.json as C tables: address_tables.py COUNTRIES FORMS CITIES OUT."""
 import json
 import sys
 import unicodedata
@@ -93,12 +93,15 @@ def form_row(form, forms):
     base = form if "like" not in form else forms[by_code[form["like"]]]
     patterns = base["postal"] + [""] * (8 - len(base["postal"]))
     sure = sum(1 << base["postal"].index(p) for p in base.get("sure", []))
-    return f'    {{"{form["code"]}", {by_code[base["code"]]}, ADDRESS_{base["stands"].upper()}, {int(base.get("sure_with_state", 0))}, {int(base.get("number_last", base["stands"] == "before"))}, {int("states" in base)}, {int(base.get("names_are_cities", 0))}, {sure}, {{{", ".join(map(literal, patterns))}}}}},\n'
+    return f'    {{"{form["code"]}", {by_code[base["code"]]}, ADDRESS_{base["stands"].upper()}, {int(base.get("sure_with_state", 0))}, {int(base.get("number_last", base["stands"] == "before"))}, {int("states" in base)}, {int(base.get("names_are_cities", 0))}, {int(base.get("city_ends_part", 0))}, {sure}, {{{", ".join(map(literal, patterns))}}}}},\n'
 
 
 def main():
-    countries, told = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:3])
+    countries, told, cities = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:4])
     forms = told["forms"]
+    for form in forms:
+        if form["code"] in cities:
+            form["cities"] = form.get("cities", []) + cities[form["code"]]
     found, states = collect(countries, told["words"], forms)
     pool, offsets, rows = "", {}, []
     for k in sorted({k for k, _, _ in found}):
@@ -112,7 +115,7 @@ def main():
         while at < len(rows) and rows[at][0] >> 20 < bucket:
             at += 1
         starts.append(at)
-    out = ["/* made of schemas/countries.json and schemas/address-forms.json */\n#include \"address_tables.h\"\n"]
+    out = ["/* made of schemas/countries.json, address-forms.json and address-cities.json */\n#include \"address_tables.h\"\n"]
     out += ["const struct country countries[] = {\n", *(f'    {{"{c["code"]}", "{c["code3"]}", {literal(c["name"])}}},\n' for c in countries), "};\n"]
     out += [f"const size_t countries_count = {len(countries)};\nconst struct state address_states[] = {{\n", *(f'    {{"{a}", "{b}", {literal(c)}, {{{ranges(d)}}}}},\n' for a, b, c, d in states), "};\n"]
     out += ["const struct address_form address_forms[] = {\n", *(form_row(f, forms) for f in forms), "};\n", f"const size_t address_forms_count = {len(forms)};\n"]
@@ -121,7 +124,7 @@ def main():
     out += ["const uint16_t address_starts[4097] = {", ", ".join(map(str, starts)), "};\n"]
     out += ["const char address_latin[0xc0][3] = {", ", ".join(literal(plain(chr(c))) for c in range(0xc0, 0x180)), "};\n"]
     out += ["const char *const address_street_ends[] = {", ", ".join(literal(key(s)) for s in told["words"]["street_ends"]), ", 0};\n"]
-    open(sys.argv[3], "w", encoding="utf-8").write("".join(out))
+    open(sys.argv[4], "w", encoding="utf-8").write("".join(out))
 
 
 if __name__ == "__main__":

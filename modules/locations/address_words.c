@@ -197,6 +197,17 @@ static enum address_gap lone(const struct words *t, size_t from, size_t to)
     return k == to - from && (is_dash(c) || c == '/') ? GAP_DASH : GAP_NONE;
 }
 
+/* Tells whether the word ends a sentence, "Centro. Rio de Janeiro": letters alone, and more of them
+ * than abbreviations have. */
+static bool ends_sentence(const struct words *t)
+{
+    const struct word *w = &t->at[t->n - 1];
+
+    return t->clean[w->to - 1] == '.' && w->key_n >= 5 && !w->digit &&
+           !memchr(t->clean + w->from, '.', (size_t)(w->to - w->from - 1)) &&
+           !memchr(t->clean + w->from, '-', (size_t)(w->to - w->from - 1));
+}
+
 bool words_of(wharf_str text, struct words *ret)
 {
     enum address_gap gap = GAP_LINE, between;
@@ -218,7 +229,7 @@ bool words_of(wharf_str text, struct words *ret)
 
             if (dash == GAP_NONE) {
                 add_words(ret, from, i, gap);
-                gap = GAP_NONE;
+                gap = ret->n && ends_sentence(ret) ? GAP_DASH : GAP_NONE;
             }
             gap = dash > gap ? dash : gap;
         }

@@ -19,19 +19,24 @@ bool wants_type(const wharf_json *patterns, wharf_str type)
     return false;
 }
 
-wharf_status delivery_wanted(
-    wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted)
+wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e,
+    const wharf_event **ret_event)
 {
     const wharf_json *body;
     wharf_status s;
 
-    *ret_wanted = wants_type(w->events, e->type) && match_places(W->json, w->locations, e) &&
-                  (!w->reader || hooks_events->sees(w->reader, e));
-    if (!*ret_wanted || !w->filter)
+    *ret_event = NULL;
+    if (!wants_type(w->events, e->type) || !match_places(W->json, w->locations, e))
         return WHARF_OK;
+    if (w->reader)
+        e = hooks_events->for_reader(req, w->reader, w->locations, e);
+    if (!e || !w->filter) {
+        *ret_event = e;
+        return WHARF_OK;
+    }
     s = hooks_events->parsed(req, e, &body);
-    if (s == WHARF_OK)
-        *ret_wanted = match_filter(W->json, w->filter, body);
+    if (s == WHARF_OK && match_filter(W->json, w->filter, body))
+        *ret_event = e;
     return s;
 }
 
@@ -56,6 +61,7 @@ void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_s
     W->json->put(rows, "n", val_text(run_id));
     W->json->put(rows, "x", val_time(e->expires_at_us));
     W->json->put(rows, "su", val_bool(supersede && e->supersedable && !manual));
+    W->json->put(rows, "p", val_text_or_null(e->seen));
     W->json->close(rows);
 }
 
@@ -113,8 +119,8 @@ wharf_status delivery_step(
     wharf_out *rows = W->json->writer(req);
     struct wanting *wanting;
     size_t n_wanting, made = 0;
+    const wharf_event *e;
     wharf_str id;
-    bool wanted;
     wharf_status s = read_wanting(req, &wanting, &n_wanting);
 
     W->json->open(rows, NULL, '[');
@@ -126,10 +132,10 @@ wharf_status delivery_step(
         for (size_t k = 0; s == WHARF_OK && k < n_wanting; k++) {
             if (events[i]->created_at_us < wanting[k].since_us)
                 continue;
-            s = delivery_wanted(req, &wanting[k], events[i], &wanted);
-            if (s != WHARF_OK || !wanted)
+            s = delivery_wanted(req, &wanting[k], events[i], &e);
+            if (s != WHARF_OK || !e)
                 continue;
-            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""),
+            delivery_row(req, rows, e, wanting[k].id, "automatic", WHARF_S(""),
                 events[i]->created_at_us, wanting[k].supersede, &id);
             made++;
         }

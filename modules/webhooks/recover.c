@@ -28,20 +28,52 @@ static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const w
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
-static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run,
-    size_t i, wharf_out *rows, wharf_out *shown)
+static wharf_status wanting_of(wharf_req *req, const wharf_rec *rec, struct wanting *ret)
+{
+    wharf_val supersede = {0};
+    wharf_str key = field_text(rec, WEBHOOK_OWNER_KEY);
+
+    W->res->get(rec, WEBHOOK_SUPERSEDE, &supersede);
+    *ret = (struct wanting){.id = W->res->id(rec),
+        .events = field_json(rec, WEBHOOK_EVENTS),
+        .locations = field_json(rec, WEBHOOK_LOCATION_IDS),
+        .filter = field_json(rec, WEBHOOK_FILTER),
+        .supersede = supersede.u.i != 0};
+    return hooks_events->readers(req, &key, 1, &ret->reader);
+}
+
+static wharf_status find_wanting(wharf_req *req, wharf_str id, struct wanting *ret)
 {
     const wharf_rec *rec;
+    wharf_status s = W->res->fetch(req, "webhook", id, 0, &rec);
+
+    return s == WHARF_OK ? wanting_of(req, rec, ret) : s;
+}
+
+/* Adds a delivery of the event as the webhook sees it. chosen: the caller named it. */
+static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run,
+    size_t i, bool chosen, wharf_out *rows, wharf_out *shown)
+{
+    const char *path = W->mem->format(req, "webhook_ids.%zu", i).p;
+    const wharf_rec *rec;
+    struct wanting w;
     wharf_str delivery;
+    wharf_status s;
 
     if (W->res->fetch(req, "webhook", id, 0, &rec) != WHARF_OK) {
         W->err->clear(req);
-        return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "webhook_ids.%zu", i).p,
-            "There is no webhook %.*s", (int)id.n, id.p);
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path, "There is no webhook %.*s", (int)id.n,
+            id.p);
     }
     if (is(field_text(rec, WEBHOOK_STATUS), "disabled"))
-        return W->err->fail(
-            req, ERR_WEBHOOK_DISABLED, W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
+        return W->err->fail(req, ERR_WEBHOOK_DISABLED, path, NULL);
+    s = wanting_of(req, rec, &w);
+    e = s == WHARF_OK ? hooks_events->for_reader(req, w.reader, w.locations, e) : NULL;
+    if (s != WHARF_OK || (!e && !chosen))
+        return s;
+    if (!e)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+            "The key that made the webhook %.*s may not see this event", (int)id.n, id.p);
     delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req),
         false, &delivery);
     W->json->open(shown, NULL, '{');
@@ -74,6 +106,7 @@ wharf_status event_resend(wharf_req *req, void *arg)
     const wharf_json *body, *list, *deliveries;
     const wharf_event *e = NULL;
     size_t i = 0;
+    bool chosen = true;
     wharf_status s = find_event(req, &e);
 
     if (s == WHARF_OK)
@@ -81,14 +114,16 @@ wharf_status event_resend(wharf_req *req, void *arg)
     if (s != WHARF_OK || !e)
         return s;
     list = W->json->get(body, "webhook_ids");
-    if (!list || W->json->type(list) != WHARF_J_ARRAY)
+    if (!list || W->json->type(list) != WHARF_J_ARRAY) {
+        chosen = false;
         s = initial_webhooks(req, e->id, &list);
+    }
     W->json->open(rows, NULL, '[');
     W->json->open(shown, NULL, '[');
     for (const wharf_json *m = s == WHARF_OK ? W->json->at(list, 0) : NULL; m && s == WHARF_OK;
          m = W->json->next(m)) {
         if (W->json->text(m, &id))
-            s = add_resend(req, e, id, run, i, rows, shown);
+            s = add_resend(req, e, id, run, i, chosen, rows, shown);
         i++;
     }
     W->json->close(rows);
@@ -130,25 +165,6 @@ static bool type_chosen(const struct recovery *r, wharf_str type)
     return !r->types;
 }
 
-static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret)
-{
-    const wharf_rec *rec;
-    wharf_val supersede = {0};
-    wharf_str key;
-    wharf_status s = W->res->fetch(req, "webhook", id, 0, &rec);
-
-    if (s != WHARF_OK)
-        return s;
-    W->res->get(rec, WEBHOOK_SUPERSEDE, &supersede);
-    *ret = (struct wanting){.id = id,
-        .events = field_json(rec, WEBHOOK_EVENTS),
-        .locations = field_json(rec, WEBHOOK_LOCATION_IDS),
-        .filter = field_json(rec, WEBHOOK_FILTER),
-        .supersede = supersede.u.i != 0};
-    key = field_text(rec, WEBHOOK_OWNER_KEY);
-    return hooks_events->readers(req, &key, 1, &ret->reader);
-}
-
 /* Tells whether the webhook ever had a delivery of the event. Missed ones had not. */
 static wharf_status had_delivery(
     wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
@@ -176,18 +192,18 @@ static wharf_status missed_chunk(wharf_req *req, const struct recovery *r, const
     wharf_status s = hooks_events->range(req, r->since_us, r->until_us, *after, CHUNK, &events, &n);
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        bool wanted = type_chosen(r, events[i]->type) && !events[i]->disable_webhooks, had = false;
+        const wharf_event *e = NULL;
+        bool had = false;
 
-        if (wanted)
-            s = delivery_wanted(req, w, events[i], &wanted);
-        if (s == WHARF_OK && wanted)
-            s = had_delivery(req, r, events[i]->id, &had);
-        if (s != WHARF_OK || !wanted || had)
+        if (type_chosen(r, events[i]->type) && !events[i]->disable_webhooks)
+            s = delivery_wanted(req, w, events[i], &e);
+        if (s == WHARF_OK && e)
+            s = had_delivery(req, r, e->id, &had);
+        if (s != WHARF_OK || !e || had)
             continue;
         *count += 1;
         if (rows)
-            delivery_row(
-                req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
+            delivery_row(req, rows, e, w->id, "recovery", r->run, r->at_us, w->supersede, &id);
     }
     *after = s == WHARF_OK && n ? events[n - 1]->sequence : 0;
     return s;
@@ -197,7 +213,7 @@ static wharf_status count_missed(wharf_req *req, const struct recovery *r, int64
 {
     struct wanting w;
     int64_t after = 0;
-    wharf_status s = wanting_of(req, r->webhook_id, &w);
+    wharf_status s = find_wanting(req, r->webhook_id, &w);
 
     while (s == WHARF_OK && *count <= RECOVER_MOST && !W->req->cancelled(req)) {
         wharf_scope *scope = W->mem->scope_begin(req);
@@ -399,9 +415,13 @@ static wharf_status ended_chunk(wharf_req *req, const struct recovery *r, const 
     *after = n ? row_integer(found, n - 1, 1, 0) : 0;
     s = n ? hooks_events->read(req, ids, n, &events) : WHARF_OK;
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        if (!events[i] || !hooks_events->sees(w->reader, events[i]))
+        const wharf_event *e = events[i] ? hooks_events->for_reader(
+                                               req, w->reader, w->locations, events[i])
+                                         : NULL;
+
+        if (!e)
             continue; /* expired meanwhile, or not the webhook's any more */
-        delivery_row(req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
+        delivery_row(req, rows, e, w->id, "recovery", r->run, r->at_us, w->supersede, &id);
         *count += 1;
     }
     return s;
@@ -451,7 +471,7 @@ wharf_status webhooks_recover_job(wharf_req *req, void *arg)
 
     if (s != WHARF_OK)
         return s;
-    s = wanting_of(req, r.webhook_id, &w);
+    s = find_wanting(req, r.webhook_id, &w);
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(req); /* deleted meanwhile */
         s = WHARF_OK;

@@ -7,7 +7,17 @@
 
 #include "webhook_engine.h"
 
-struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
+/* Returns the body, with those parts of the event's data that the webhook sees. */
+static wharf_str body_of(wharf_req *req, const wharf_rows *rows, size_t i)
+{
+    wharf_str body = row_text(rows, i, 18), parts = row_text(rows, i, 20);
+
+    return parts.n ? hooks_events->with_parts(req, body, (size_t)row_integer(rows, i, 22, 0), parts,
+                         row_text(rows, i, 21))
+                   : body;
+}
+
+struct job *job_of(wharf_req *req, struct engine *g, const wharf_rows *rows, size_t i)
 {
     struct job *j = engine_need(calloc(1, sizeof(*j)));
 
@@ -21,7 +31,7 @@ struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
     j->type = row_text(rows, i, 11);
     j->trigger = row_text(rows, i, 15);
     j->traceparent = row_text(rows, i, 17);
-    j->body = row_text(rows, i, 18);
+    j->body = body_of(req, rows, i);
     j->request = WHARF_S("");
     j->sequence = row_integer(rows, i, 12, 0);
     j->number = row_integer(rows, i, 13, 1);

@@ -100,7 +100,7 @@ void turn_ask(wharf_req *req, struct engine *g)
     static const char sql[] =
         "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, "
         "resource_id, delivery_id, delivery_at, event_id, event_type, sequence, attempt, retries, "
-        "trigger, superseded, traceparent, body, what"
+        "trigger, superseded, traceparent, body, what, parts, parts_seen, parts_at"
         " FROM webhooks.turn($1::text, $2::json, ARRAY(SELECT json_array_elements_text($3::json)))";
     wharf_val args[] = {val_text(z(g->server)), val_null(), val_null()};
 
@@ -210,7 +210,7 @@ static void send_claimed(wharf_req *req, struct engine *g, const wharf_rows *row
     }
     for (size_t i = 0; g->unsent && i < W->db->count(rows); i++) {
         if (row_is(rows, i, "send")) {
-            job_send(req, g, job_of(g, rows, i));
+            job_send(req, g, job_of(req, g, rows, i));
             g->unsent--;
         }
     }

@@ -237,7 +237,11 @@ static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_jso
     const struct wanting w = {
         .id = WHARF_S(""), .events = events, .locations = locations, .filter = filter};
 
-    return delivery_wanted(req, &w, e, ret_wanted);
+    const wharf_event *found;
+    wharf_status s = delivery_wanted(req, &w, e, &found);
+
+    *ret_wanted = s == WHARF_OK && found;
+    return s;
 }
 
 static wharf_status answer(wharf_req *req, const wharf_fetch *f, const wharf_json **ret_response,

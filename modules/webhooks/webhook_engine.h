@@ -89,7 +89,7 @@ int64_t turn_wait_us(wharf_req *req, const struct engine *g);
 
 /* ---- send.c ---- */
 /* Makes a job of a row of webhooks.turn(). */
-struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i);
+struct job *job_of(wharf_req *req, struct engine *g, const wharf_rows *rows, size_t i);
 void job_send(wharf_req *req, struct engine *g, struct job *j);
 /* Notes the end of a job; the next turn tells it to the database. */
 void job_over(wharf_req *req, struct engine *g, struct job *j, const struct result *r);

@@ -59,7 +59,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     hooks_keys = hooks_host->service(self, "wharf.keys", 1, 0);
     hooks_org = hooks_host->service(self, "org.directory", 1, 1);
     hooks_logs = hooks_host->service(self, "wharf.logs", 1, 1);
-    hooks_events = hooks_host->service(self, "wharf.events", 1, 4);
+    hooks_events = hooks_host->service(self, "wharf.events", 1, 5);
     return hooks_fetch && hooks_crypto && hooks_keys && hooks_org && hooks_logs && hooks_text &&
                    hooks_metrics && hooks_events
                ? WHARF_OK

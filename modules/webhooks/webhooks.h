@@ -179,9 +179,9 @@ struct wanting { /* what a webhook wants to hear of */
     int64_t since_us; /* when it was made: what happened before is not for it */
 };
 /* Judges whether the webhook wants the event. The filter is asked of the body, which is parsed
- * when it comes to that. */
-wharf_status delivery_wanted(
-    wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
+ * when it comes to that. *ret_event: the event as the webhook sees it; NULL: it does not want it. */
+wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e,
+    const wharf_event **ret_event);
 /* Tells whether a subscription to these patterns takes the type. */
 bool wants_type(const wharf_json *patterns, wharf_str type);
 

@@ -1,5 +1,6 @@
 /* workflow_rules.c - what may stand in a workflow: files, triggers, scopes, settings (spec 08
  * section 1 and 3); the draft's counter. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "workflows.h"
@@ -341,5 +342,48 @@ static wharf_status compute(
     return secrets_show(req, recs, n, outs);
 }
 
-const wharf_hooks workflow_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = check, .written = written, .compute = compute};
+/* ---- in which form one is shown ---- */
+
+enum { VERSION_DIGITS = 18 };
+
+/* Tells the number of a version; 0: it is none. */
+static int64_t version_number(wharf_str text)
+{
+    bool good = text.n > 0 && text.n <= VERSION_DIGITS && text.p[0] != '0';
+
+    for (size_t i = 0; i < text.n; i++)
+        good = good && text.p[i] >= '0' && text.p[i] <= '9';
+    return good ? strtoll(text.p, NULL, 10) : 0;
+}
+
+/* One workflow in a form that it does not have is not found; how the others look say the fields. */
+static wharf_status rows(wharf_req *req, wharf_where *where)
+{
+    static const char sql[] =
+        "SELECT 1 FROM workflows.version WHERE organization_id = $1::text AND workflow_id = "
+        "$2::text AND number = COALESCE(NULLIF($3::bigint, 0), (SELECT published_version FROM "
+        "workflows.workflow WHERE organization_id = $1::text AND id = $2::text))";
+    wharf_str id, version;
+    const wharf_rows *found;
+    wharf_status s;
+
+    if (!W->req->param(req, "id", &id) || !W->req->param(req, "version", &version) ||
+        is(version, "draft"))
+        return WHARF_OK;
+    if (!is(version, "published") && !version_number(version))
+        return W->err->fail(req, ERR_PARAM_INVALID, "version",
+            "version must be draft, published or the number of a version");
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(id), val_int(version_number(version))};
+
+    s = W->db->query(req, sql, args, 3, &found);
+    if (s == WHARF_OK && !W->db->count(found))
+        W->res->narrow(where, WORKFLOW_ID, "eq", val_text(WHARF_S("")));
+    return s;
+}
+
+const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = check,
+    .written = written,
+    .restrict_rows = rows,
+    .compute = compute};

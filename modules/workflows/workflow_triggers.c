@@ -258,16 +258,20 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
     return false;
 }
 
-/* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. */
-static wharf_status wanted(
-    wharf_req *req, const struct listener *l, const wharf_event *e, const wharf_json **ret)
+/* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. *event: as
+ * the workflow sees it. */
+static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf_event **event,
+    const wharf_json **ret)
 {
+    const wharf_event *e = *event;
     bool own = is(e->actor_type, "workflow") && same(e->actor_id, l->id), takes = false;
     wharf_status s = WHARF_OK;
 
     *ret = NULL;
-    if (e->created_at_us < l->since_us || !trigger_reaches(l->locations, e->location_id) ||
-        !flow_events->sees(l->reader, e))
+    if (e->created_at_us < l->since_us || !trigger_reaches(l->locations, e->location_id))
+        return WHARF_OK;
+    e = *event = flow_events->for_reader(req, l->reader, l->locations, e);
+    if (!e)
         return WHARF_OK;
     for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK;
          t = W->json->next(t)) {
@@ -346,10 +350,12 @@ wharf_status event_step(
     W->json->open(rows, NULL, '[');
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n_listeners && s == WHARF_OK; k++) {
-            s = wanted(req, &listeners[k], events[i], &trigger);
+            const wharf_event *e = events[i];
+
+            s = wanted(req, &listeners[k], &e, &trigger);
             if (s != WHARF_OK || !trigger)
                 continue;
-            s = put_run(req, rows, &listeners[k], trigger, events[i]);
+            s = put_run(req, rows, &listeners[k], trigger, e);
             made++;
         }
     }

@@ -305,8 +305,8 @@ static void judge_cell(struct import *in, struct import_row *row, size_t i)
                     "spreadsheet program and save it again");
         break;
     case CELL_CONTROL:
-        why = arena_printf(
-            in->row, "the cell holds the control character U+%04X; remove it", control);
+        why = arena_printf(in->row, "the cell holds the control character %s; remove it",
+            control == TEXT_NUL ? "U+0000 or U+0001" : arena_printf(in->row, "U+%04X", control).p);
         break;
     case CELL_ROUNDED:
         why = arena_printf(in->row,

@@ -24,6 +24,7 @@
         PART(name " city", rank, IMPORT_CITY, kind),                                               \
         PART(name " state", rank, IMPORT_STATE, kind),                                             \
         PART(name " postal code", rank, IMPORT_POSTAL, kind),                                      \
+        PART(name " zipcode", rank, IMPORT_POSTAL, kind),                                          \
         PART(name " country/region", rank, IMPORT_COUNTRY, kind),                                  \
         PART(name " country", rank, IMPORT_COUNTRY, kind)
 #define ADDRESS_GOOGLE(n, rank, kind)                                                              \
@@ -54,17 +55,18 @@ static const struct import_alias of_contact[] = {{"full name", "name"}, {"displa
     {"recipient name", "name"}, {"given name", "first_name"}, {"firstname", "first_name"},
     {"billing first name", "first_name"}, {"family name", "last_name"}, {"lastname", "last_name"},
     {"surname", "last_name"}, {"billing last name", "last_name"}, {"note", "notes"},
-    {"group", "groups"}, {"location", "locations"}, {"address", "address.formatted_address"},
-    {"contact id", "id"}, EMAIL("e-mail", 1, "other"), EMAIL("email address", 2, "other"),
-    EMAIL("e-mail address", 3, "other"), EMAIL("e-mail 1 value", 4, "other"),
-    EMAIL("work e-mail", 5, "work"), EMAIL("work email", 15, "work"),
-    EMAIL("e-mail 2 address", 6, "work"), EMAIL("e-mail 2 value", 7, "work"),
-    EMAIL("home e-mail", 8, "personal"), EMAIL("home email", 16, "personal"),
-    EMAIL("personal email", 9, "personal"), EMAIL("e-mail 3 address", 10, "personal"),
-    EMAIL("e-mail 3 value", 11, "personal"), EMAIL("customer email", 12, "other"),
-    EMAIL("buyer email", 13, "other"), EMAIL("billing email", 14, "other"),
-    PHONE("phone number", 1, "other"), PHONE("mobile", 2, "mobile"),
-    PHONE("mobile phone", 3, "mobile"), PHONE("cell phone", 4, "mobile"),
+    {"address", "address.formatted_address"}, {"contact id", "id"}, EMAIL("e-mail", 1, "other"),
+    EMAIL("email address", 2, "other"), EMAIL("e-mail address", 3, "other"),
+    EMAIL("e-mail 1 value", 4, "other"), EMAIL("work e-mail", 5, "work"),
+    EMAIL("work email", 15, "work"), EMAIL("e-mail 2 address", 6, "work"),
+    EMAIL("e-mail 2 value", 7, "work"), EMAIL("home e-mail", 8, "personal"),
+    EMAIL("home email", 16, "personal"), EMAIL("personal email", 9, "personal"),
+    EMAIL("e-mail 3 address", 10, "personal"), EMAIL("e-mail 3 value", 11, "personal"),
+    EMAIL("customer email", 12, "other"), EMAIL("buyer email", 13, "other"),
+    EMAIL("billing email", 14, "other"), EMAIL("primary email", 17, "other"),
+    EMAIL("secondary email", 18, "personal"), PHONE("phone number", 1, "other"),
+    PHONE("mobile", 2, "mobile"), PHONE("mobile phone", 3, "mobile"),
+    PHONE("mobile number", 22, "mobile"), PHONE("cell phone", 4, "mobile"),
     PHONE("iphone", 5, "mobile"), PHONE("primary phone", 6, "other"),
     PHONE("telephone", 7, "other"), PHONE("phone 1 value", 8, "mobile"),
     PHONE("business phone", 9, "work"), PHONE("work phone", 10, "work"),

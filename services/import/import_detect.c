@@ -6,7 +6,7 @@
 #include "import/reader.h"
 #include "wharf/errors.h"
 
-enum { HEAD = 4096, BLOCK = 64 << 10, MANY_CONTROLS = 8, CONTROL_SHARE = 10 };
+enum { HEAD = 4096, BLOCK = 64 << 10, MANY_CONTROLS = 8, CONTROL_SHARE = 10, NUL_SHARE = 4 };
 
 /* Tells whether a legacy compound file is encrypted: an encrypted workbook has a stream of this
  * name, an old one has not. */
@@ -53,22 +53,23 @@ static const char *known_binary(const char *head, size_t n)
     return NULL;
 }
 
-/* Finds what shows that this is no text: a NUL, or the first control byte where there are so many
+/* Finds what shows that this is no text: the first control byte (NUL too) where there are so many
  * that they are no accident. n when there is nothing of the kind. A form feed and the old
  * end-of-file mark are harmless. */
 static size_t binary_byte(const char *head, size_t n)
 {
-    size_t first = n, many = 0;
+    size_t first = n, many = 0, nuls = 0;
 
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)head[i];
 
-        if (c == 0)
-            return i;
+        nuls += c == 0;
         if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1A) {
             first = many++ ? first : i;
         }
     }
+    if (nuls * NUL_SHARE > n) /* numbers, or letters of two bytes */
+        return first;
     return many > MANY_CONTROLS && many * CONTROL_SHARE > n ? first : n;
 }
 

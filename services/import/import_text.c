@@ -99,31 +99,22 @@ size_t text_check(const char *p, size_t n, bool more, size_t *ret_whole)
     return n;
 }
 
-/* Reads all: is it UTF-8 (or, for the encodings of one byte, without NUL)? *ret_bad: where it is
- * not. */
-static bool check_all(const struct text *t, bool utf8, uint64_t *ret_bad, bool *ret_nul)
+/* Reads all: is it UTF-8? *ret_bad: where it is not. */
+static bool is_utf8(const struct text *t, uint64_t *ret_bad)
 {
     char *block = malloc(BLOCK);
     uint64_t at = t->at;
     bool good = block != NULL;
 
-    *ret_nul = false;
     *ret_bad = at;
     while (good) {
         size_t n = bytes_read(&t->bytes, at, block, BLOCK), whole = n, bad;
-        const char *nul = n ? memchr(block, 0, n) : NULL;
 
         if (n == 0)
             break;
-        if (nul) {
-            *ret_nul = true;
-            *ret_bad = at + (uint64_t)(nul - block);
-            good = false;
-        } else if (utf8) {
-            bad = text_check(block, n, at + n < t->bytes.size, &whole);
-            *ret_bad = at + bad;
-            good = bad == n && whole > 0;
-        }
+        bad = text_check(block, n, at + n < t->bytes.size, &whole);
+        *ret_bad = at + bad;
+        good = bad == n && whole > 0;
         at += whole;
     }
     free(block);
@@ -170,13 +161,6 @@ static void count_utf8(const struct text *t, struct utf8_count *count)
     free(block);
 }
 
-static bool refuse_nul(struct import_problem *problem, uint64_t at)
-{
-    return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, at,
-        "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
-        (unsigned long long)at);
-}
-
 static bool refuse_encoding(
     struct import_problem *problem, uint64_t at, const struct utf8_count *count)
 {
@@ -189,10 +173,9 @@ static bool refuse_encoding(
 bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8,
     struct import_problem *problem)
 {
-    bool reported = declared && declared[0], marked, utf8;
+    bool reported = declared && declared[0], marked;
     struct utf8_count count;
     uint64_t bad;
-    bool nul;
 
     *t = (struct text){.bytes = bytes};
     marked = has_mark(t);
@@ -202,11 +185,8 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
             "iso-8859-1, iso-8859-15");
     if (t->encoding == TEXT_UTF16LE || t->encoding == TEXT_UTF16BE)
         return true;
-    utf8 = t->encoding == TEXT_UTF8;
-    if (check_all(t, utf8, &bad, &nul))
+    if (t->encoding != TEXT_UTF8 || is_utf8(t, &bad))
         return true;
-    if (nul)
-        return refuse_nul(problem, bad);
     count_utf8(t, &count);
     /* UTF-8 in which some bytes were damaged is not guessed about: read as an encoding of one byte
      * every other character would be wrong. Text of one byte per character hardly ever has
@@ -215,7 +195,7 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
         return refuse_encoding(problem, bad, &count);
     t->encoding = TEXT_WINDOWS_1252;
     t->fallback = true;
-    return check_all(t, false, &bad, &nul) || refuse_nul(problem, bad);
+    return true;
 }
 
 /* ---- conversion ---- */
@@ -249,7 +229,9 @@ static bool read_one_byte(
     size_t n = bytes_read(&t->bytes, t->at, (char *)block, want), out = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint32_t cp = block[i] < 0x80 ? block[i] : one_byte(t->encoding, block[i]);
+        uint32_t cp = !block[i]         ? TEXT_NUL
+                      : block[i] < 0x80 ? block[i]
+                                        : one_byte(t->encoding, block[i]);
 
         if (cp == 0)
             return problem_set(problem, ERR_FILE_ENCODING, 0, 0, t->at + i,
@@ -306,11 +288,7 @@ static bool read_utf16(
         step = step_utf16(t, block + i, n - i, &cp);
         if (step <= 0)
             break;
-        if (cp == 0)
-            return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, t->at + i,
-                "the character at byte %llu is NUL: this is no text; send CSV, JSON or XLSX",
-                (unsigned long long)t->at + i);
-        out += utf8_put(cp, to + out);
+        out += utf8_put(cp ? cp : TEXT_NUL, to + out);
     }
     if (step < 0 || (last && i < n))
         return problem_set(problem, ERR_FILE_ENCODING, 0, 0, t->at + i,
@@ -325,6 +303,8 @@ bool text_read(struct text *t, char *to, size_t room, size_t *ret_n, struct impo
     switch (t->encoding) {
     case TEXT_UTF8:
         *ret_n = bytes_read(&t->bytes, t->at, to, room);
+        for (char *p = to; (p = memchr(p, 0, (size_t)(to + *ret_n - p)));)
+            *p = TEXT_NUL;
         t->at += *ret_n;
         return true;
     case TEXT_UTF16LE:

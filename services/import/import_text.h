@@ -42,6 +42,8 @@ const char *text_encoding_name(enum text_encoding e);
 bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8,
     struct import_problem *problem);
 enum { TEXT_ROOM = 64 };
+/* Stands for a NUL in what is read: it is the fault of its cell as other control characters are. */
+enum { TEXT_NUL = 1 };
 /* Reads the next bytes of UTF-8, at most `room`, which is at least TEXT_ROOM. *ret_n is 0 at the
  * end. Returns false after a problem. */
 bool text_read(

@@ -66,6 +66,7 @@ def test_the_table_is_what_the_definitions_say():
         if events is False or "retrieve" not in ops(resource):
             continue
         held = x(resource).get("holds", {}).get("fields", [])
+        assert not set(events.get("parts", {})) & set(events.get("without", [])), resource
         out = {n for n in events.get("without", []) if d["properties"][n].get("x-wharf", {}).get("in") != ["written"]}
         for name, p in d["properties"].items():
             w = p.get("x-wharf", {})

@@ -107,6 +107,9 @@ const struct lua_entry *reference_entries(struct arena *a, size_t *ret_n);
 /* ---- the commands: words behind `wharf lua` are in c->words[1] … ---- */
 
 int lua_check_command(struct cli *c);
+/* Tells the names that operators' hooks of the folder use and that there are not ("there is no
+ * wharf.nope"): loading does not find them in functions that do not run. True: there are none. */
+bool lua_hooks_names(struct cli *c, const char *dir);
 int lua_doc_command(struct cli *c, bool annotations);
 
 struct lua_test_options {

@@ -31,6 +31,7 @@ struct checking {
     const struct engine *engine; /* or NULL: not needed so far */
     bool engineless; /* it was needed, and could not be had */
     bool broken; /* a text of the folder is no Lua: it can't be loaded */
+    bool names_only; /* of what is read, only names that there are not */
 };
 
 static void finding(
@@ -118,8 +119,9 @@ static void read_text(struct checking *k, const struct lua_file *f)
         lua_rawgeti(lua, ONE, 1);
         lua_rawgeti(lua, ONE, 2);
         lua_rawgeti(lua, ONE, 3);
-        finding(k, f->path, (long)lua_tointeger(lua, LINE), (long)lua_tointeger(lua, COLUMN),
-            lua_tostring(lua, MESSAGE));
+        if (!k->names_only || !strncmp(lua_tostring(lua, MESSAGE), "there is no ", 12))
+            finding(k, f->path, (long)lua_tointeger(lua, LINE), (long)lua_tointeger(lua, COLUMN),
+                lua_tostring(lua, MESSAGE));
         lua_settop(lua, LIST);
     }
     lua_settop(lua, KNOWN);
@@ -473,19 +475,47 @@ static void check_folder(struct checking *k, const char *only)
     check_members(k);
 }
 
+/* Makes the reader of texts. False after a message. */
+static bool reader_new(struct checking *k)
+{
+    const char *source = lua_text("check.lua");
+
+    k->lua = luaL_newstate();
+    luaL_openlibs(k->lua);
+    if (luaL_loadbufferx(k->lua, source, strlen(source), "=check.lua", "t") != LUA_OK ||
+        lua_pcall(k->lua, 0, 2, 0) != LUA_OK) {
+        cli_fail("%s", lua_tostring(k->lua, -1));
+        return false;
+    }
+    push_known(k->c, k->lua);
+    return true;
+}
+
+bool lua_hooks_names(struct cli *c, const char *dir)
+{
+    struct checking k = {.c = c, .names_only = true};
+    struct lua_folder folder;
+
+    if (!folder_one(c->a, dir, &folder) || !reader_new(&k))
+        return false;
+    folder.hooks = true;
+    k.folder = &folder;
+    for (size_t i = 0; i < folder.n; i++)
+        read_text(&k, &folder.files[i]);
+    lua_close(k.lua);
+    return !k.findings;
+}
+
 int lua_check_command(struct cli *c)
 {
-    struct checking k = {.c = c, .lua = luaL_newstate()};
+    struct checking k = {.c = c};
     struct lua_folders folders;
-    const char *only, *source = lua_text("check.lua");
+    const char *only;
 
     if (c->n_words < 2)
         return lua_usage("wharf lua check PATH…: folders or files to look at");
-    luaL_openlibs(k.lua);
-    if (luaL_loadbufferx(k.lua, source, strlen(source), "=check.lua", "t") != LUA_OK ||
-        lua_pcall(k.lua, 0, 2, 0) != LUA_OK)
-        return cli_fail("%s", lua_tostring(k.lua, -1));
-    push_known(c, k.lua);
+    if (!reader_new(&k))
+        return LUA_FAILED;
     for (size_t i = 1; i < c->n_words; i++) {
         if (!folders_read(c->a, c->words[i], &folders, &only))
             return LUA_USAGE;

@@ -8,6 +8,7 @@
 -- and only those that begin the same are read as one range; the rest one by one. The organizations
 -- stay locked until the end of the transaction, so that numbers become visible in their order and
 -- without holes.
+DROP FUNCTION IF EXISTS wharf.outbox_waiting(text, integer);
 CREATE OR REPLACE FUNCTION wharf.outbox_waiting(v_after text, v_most integer) RETURNS TABLE (
     organization_id text, id text, created_at timestamptz, type text, "timestamp" timestamptz,
     location_id text, resource_type text,
@@ -15,7 +16,8 @@ CREATE OR REPLACE FUNCTION wharf.outbox_waiting(v_after text, v_most integer) RE
     request_id text, depth integer, data text,
     previous_attributes text, data_truncated boolean, disable_webhooks boolean,
     expires_at timestamptz, traceparent text, sequence bigint, locations text, audience text,
-    kind text, live_organization text, parent_id text, message text, visibility text, event_id text)
+    kind text, live_organization text, parent_id text, message text, visibility text, event_id text,
+    parts text)
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
         SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -59,14 +61,14 @@ BEGIN
                 NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::integer, v_rows,
                 NULL::text, NULL::boolean, NULL::boolean,
                 NULL::timestamptz, NULL::text, NULL::bigint, NULL::text, NULL::text, 'o'::text,
-                v_live, NULL::text, NULL::text, NULL::text, NULL::text;
+                v_live, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text;
         RETURN QUERY SELECT v_organization, e.id, e.created_at, e.type, e."timestamp",
             e.location_id, e.resource_type, e.resource_id,
                 e.batch_id, e.actor_type, e.actor_id, e.actor_name, e.request_id, e.depth,
                 e.data::text, e.previous_attributes::text,
                 e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, NULL::bigint,
                 e.locations::text, e.audience::text, 'e'::text, NULL::text, NULL::text, NULL::text,
-                NULL::text, NULL::text
+                NULL::text, NULL::text, e.parts::text
             FROM (SELECT u.moment, min(u.id COLLATE "C") AS low, max(u.id COLLATE "C") AS high
                 FROM unnest(v_moments, v_events) u(moment, id) WHERE u.id IS NOT NULL
                     GROUP BY u.moment, left(u.id, -10)) m
@@ -79,7 +81,7 @@ BEGIN
                 l.changes::text, l.images::text,
                 NULL::boolean, NULL::boolean, NULL::timestamptz, NULL::text, NULL::bigint,
                 NULL::text, NULL::text, 'l'::text, NULL::text,
-                l.parent_id, l.message, l.visibility, l.event_id
+                l.parent_id, l.message, l.visibility, l.event_id, NULL::text
             FROM (SELECT u.moment, min(u.id COLLATE "C") AS low, max(u.id COLLATE "C") AS high
                 FROM unnest(v_moments, v_lines) u(moment, id) WHERE u.id IS NOT NULL
                     GROUP BY u.moment, left(u.id, -10)) m

@@ -14,5 +14,5 @@ SELECT organization_id, id, created_at, created_at AS updated_at, actor_id AS cr
     processed_at, expires_at,
     CASE WHEN processed_at IS NULL THEN 'pending' ELSE 'processed' END AS status,
     wharf.recorded_locations(locations, location_id) AS access_locations,
-    audience AS access_audience
+    audience AS access_audience, parts AS access_parts
 FROM wharf.event_state;

@@ -4,7 +4,8 @@ DROP FUNCTION IF EXISTS integrations.claim(text, integer, integer);
 CREATE OR REPLACE FUNCTION integrations.claim(its_server text, room integer, each integer)
     RETURNS TABLE (organization_id text, id text,
     integration_id text, event_id text, attempts integer, retries integer, url text, method text,
-    sealed_headers text, usable boolean, workflow_id text, run_id text, name text, provider text)
+    sealed_headers text, usable boolean, workflow_id text, run_id text, name text, provider text,
+    owner_key text, location_ids jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 #variable_conflict use_column
 DECLARE
@@ -45,7 +46,8 @@ BEGIN
             )
             SELECT t.organization_id, t.id, t.integration_id, t.event_id, t.attempts, t.retries,
                 i.url, i.method, i.sealed_headers,
-                i.enabled AND i.deleted_at IS NULL, i.workflow_id, o.run_id, i.name, i.provider
+                i.enabled AND i.deleted_at IS NULL, i.workflow_id, o.run_id, i.name, i.provider,
+                i.owner_key, i.location_ids
             FROM taken t JOIN integrations.integration i ON i.organization_id = t.organization_id
                 AND i.id = t.integration_id
             JOIN integrations.outgoing o ON o.organization_id = t.organization_id

@@ -1,6 +1,6 @@
 -- Adds deliveries and their queues. given: [{i: id, t: created_at, e: event, et: its created_at,
 -- w: webhook, y: type, l: lane, rt, r: resource, s: sequence, g: trigger, n: run, x: expires_at,
--- su: supersedes}]. Returns how many were new.
+-- su: supersedes, p: parts that it sees}]. Returns how many were new.
 CREATE OR REPLACE FUNCTION webhooks.add(org text, given json) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
@@ -11,12 +11,13 @@ BEGIN
         SELECT * FROM json_to_recordset(given)
             AS x(i text, t timestamptz, e text, et timestamptz, w text, y text, l text, rt text,
             r text,
-            s bigint, g text, n text, x timestamptz)
+            s bigint, g text, n text, x timestamptz, p text)
     ), new AS (
         INSERT INTO webhooks.delivery (organization_id, id, created_at, queued_at, event_id,
             event_at, webhook_id, event_type, lane, resource_type,
-            resource_id, sequence, trigger, run_id, expires_at)
-        SELECT org, x.i, x.t, at, x.e, x.et, x.w, x.y, x.l, x.rt, x.r, x.s, x.g, x.n, x.x FROM x
+            resource_id, sequence, trigger, run_id, expires_at, parts_seen)
+        SELECT org, x.i, x.t, at, x.e, x.et, x.w, x.y, x.l, x.rt, x.r, x.s, x.g, x.n, x.x, x.p
+        FROM x
         ON CONFLICT DO NOTHING
         RETURNING id, created_at, event_id, run_id, webhook_id, lane, resource_type, resource_id,
             sequence

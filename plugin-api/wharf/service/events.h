@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.4 (docs/internals/events.md).
+ * version 1.5 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -32,11 +32,15 @@ typedef struct wharf_event {
     bool system; /* its type is one: no wildcard takes it */
     bool supersedable; /* its type is one: a newer one replaces a waiting older one */
     bool data_truncated;
-    /* docs/spec/07-events-and-webhooks.md section 4: the same bytes whenever they are read */
+    /* docs/spec/07-events-and-webhooks.md section 4: the same bytes whenever they are read. The
+     * body is without the parts that not all see, unless for_reader() or read() gave the event. */
     wharf_str body, thin;
     /* Since 1.2. JSON array of the locations of the row that it tells of; "[]": of none, it is
      * everybody's. Empty: not known; then it is for those who reach every location. */
     wharf_str locations;
+    /* Since 1.5. Of an event that for_reader() made for one reader: which parts its body has, for
+     * with_parts(); empty: it has no parts, or they are left out. */
+    wharf_str seen;
 } wharf_event;
 
 /* A type of the catalogue. */
@@ -146,6 +150,17 @@ typedef struct wharf_events_api {
     /* Since 1.4. For how many days events of the request's organization are kept
      * (settings.events.expire_after; docs/spec/07-events-and-webhooks.md section 1). */
     int (*days_kept)(wharf_req *req);
+
+    /* Since 1.5. The event as this reader may see it, with the parts of its data that it sees;
+     * NULL: it may not see it. Whoever hands an event on asks for it, instead of sees().
+     * locations: array of the only ones that the receiver is for; NULL or []: all of the
+     * reader's. */
+    const wharf_event *(*for_reader)(wharf_req *req, const wharf_event_reader *reader,
+        const wharf_json *locations, const wharf_event *e);
+    /* Puts these parts of an event (its column) into its body, as `seen` says, which was kept: at
+     * is where the data's last brace stands. */
+    wharf_str (*with_parts)(
+        wharf_req *req, wharf_str body, size_t at, wharf_str parts, wharf_str seen);
 } wharf_events_api;
 
 #ifdef __cplusplus

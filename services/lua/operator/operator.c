@@ -118,7 +118,7 @@ static void load_nothing(struct operator_lua *o)
     o->active = generation_load(o->engine, a, &folder, 0, &problem);
 }
 
-static const char *folder_of(const struct config *c)
+const char *operator_dir(const struct config *c)
 {
     return c->lua_hooks_dir[0] ? c->lua_hooks_dir : default_dir;
 }
@@ -155,7 +155,7 @@ struct operator_lua *operator_start(const struct engine *e, const struct config 
     o->board = boot->board;
     o->slot = boot->slot;
     o->strict = config->lua_hooks_strict;
-    o->dir = folder_of(config);
+    o->dir = operator_dir(config);
     o->places = folder_places(a, e, o->dir);
     o->kept_file = arena_printf(a, "%s/lua-hooks.json", config->data).p;
     o->poke_file = arena_printf(a, "%s/lua-hooks.reload", config->data).p;
@@ -188,7 +188,7 @@ bool operator_check(const struct engine *e, const struct config *config, size_t 
     struct arena *a, wharf_str *ret_error)
 {
     struct arena *own = arena_new(0);
-    const char *dir = folder_of(config);
+    const char *dir = operator_dir(config);
     struct hook_problem problem = {.line = 0};
     struct lua_generation *g;
     struct hook_folder folder;

@@ -25,6 +25,8 @@ struct operator_lua *operator_start(const struct engine *e, const struct config 
 void operator_watch(struct operator_lua *o);
 void operator_stop(struct operator_lua *o); /* NULL is accepted */
 
+/* Returns the folder of the hooks. */
+const char *operator_dir(const struct config *config);
 /* Loads the hooks and no more, as `wharf check` wants, and tells how many there are. Returns false
  * and the problem on failure. */
 bool operator_check(const struct engine *e, const struct config *config, size_t *ret_hooks,

@@ -330,6 +330,11 @@ def test_a_server_with_a_broken_folder(place):
             (folder / "10-a.lua").write_text("wharf.hook.before('contact', 'create', function() end)")
             done = subprocess.run(check, capture_output=True, text=True)
             assert done.returncode == 0 and "and 1 hooks are fine" in done.stdout, done
+            # a name that there is not, in a function that loading does not run
+            (folder / "10-a.lua").write_text("wharf.hook.before('contact', 'create', function(ctx)\n  wharf.lgo.info('x')\n  wharf.nope('x')\nend)")
+            done = subprocess.run(check, capture_output=True, text=True)
+            assert done.returncode == 1 and "10-a.lua:3:9: there is no wharf.nope" in done.stdout, done
+            assert "10-a.lua:2:9: there is no wharf.lgo; did you mean wharf.log?" in done.stdout, done
         finally:
             s.stop()
     finally:

@@ -33,9 +33,27 @@ def test_versions(client, place):
     assert client.request("HEAD", where, expect=200).headers["ETag"] == second.headers["ETag"]
 
 
-def test_no_tag_where_nothing_was_read(client, place):
+def test_a_write_that_shows_the_row_tells_its_version(client, place):
+    """So the next write needs no read before it."""
+    made = client.post("/v1/locations", {"name": "Tagged", "address": "1 Main St, Springfield, IL 62701, US"}, expect=201)
+    where = f"/v1/locations/{made.data['id']}"
+    assert version(made) == 1
+    tag = made.headers["ETag"]
+    for n in range(2, 5):
+        a = client.post(where, {"name": f"Tagged {n}"}, headers={"If-Match": tag}, expect=200)
+        assert version(a) == n
+        tag = a.headers["ETag"]
+    shown = client.get(where)
+    assert version(shown) == 4 and (shown.headers["ETag"] == tag) == (shown.data == a.data)
+    assert client.post(where, {"name": "Late"}, headers={"If-Match": made.headers["ETag"]}, expect=412).code == "precondition.failed"
+    again = client.post(where, {"name": "Tagged 4"}, headers={"If-None-Match": tag}, expect=200)  # a condition of reads
+    assert version(again) == 4 and again.data["name"] == "Tagged 4"
+
+
+def test_no_tag_where_no_row_is_shown(client, place):
     s = make_station(client, place["id"], "V-3")
-    assert "ETag" not in client.post(f"{STATIONS}/{s['id']}", {"name": "V-4"}).headers
+    assert "ETag" not in client.delete(f"{STATIONS}/{s['id']}").headers
+    assert "ETag" not in client.post(STATIONS, {}, expect=400).headers
     assert "ETag" not in client.get(STATIONS + "/prnt_stn_0000000000000000000000", expect=404).headers
     assert "ETag" not in client.server.http.get(client.server.base + "/livez").headers
 

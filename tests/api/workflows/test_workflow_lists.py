@@ -109,3 +109,29 @@ def test_the_list_for_devices_agrees(client, four):
     assert sorted(synced) == names(client, "&enabled=true") and synced["changed"]["settings"] == BEFORE["settings"]
     drafts = client.get(f"{FLOWS}/sync?status=draft").data["workflows"]
     assert sorted(w["name"].split()[1] for w in drafts) == names(client, "&status=draft")
+
+
+def test_one_workflow_in_the_form_that_is_asked_for(client, four):
+    def one(name, query="", **more):
+        return client.get(f"{FLOWS}/{four[name]}{query}", **more)
+
+    def members(name, query=""):
+        row = one(name, query, expect=200).data
+        return {k: row[k] for k in BEFORE}
+    assert members("changed") == members("changed", "?version=draft") == AFTER
+    assert members("changed", "?version=published") == members("changed", "?version=1") == BEFORE
+    assert members("never", "?version=draft") == BEFORE
+    client.post(f"{FLOWS}/{four['changed']}/publish", {}, expect=200)
+    assert members("changed", "?version=published") == members("changed", "?version=2") == AFTER and members("changed", "?version=1") == BEFORE
+    for name, query in (("changed", "?version=3"), ("never", "?version=published"), ("never", "?version=1"), ("same", "?version=999999999999999999")):
+        one(name, query, expect=404)
+    for query in ("?version=0", "?version=newest", "?version=-1", "?version=01", "?version=1.0", "?version=9999999999999999999", "?version="):
+        client.refused("GET", f"{FLOWS}/{four['changed']}{query}", 400, "param.invalid", ["version"])
+
+
+def test_a_form_is_for_reading(client, four):
+    """A write with ?version= writes the draft, of the row as it is."""
+    changed = client.post(f"{FLOWS}/{four['changed']}?version=1", {"priority": -5}, expect=200).data
+    assert {k: changed[k] for k in AFTER} == {**AFTER, "priority": -5}
+    assert client.get(f"{FLOWS}?version=7").data == client.get(FLOWS).data
+    assert client.get(f"{FLOWS}/{four['changed']}/versions?version=7", expect=200).data
