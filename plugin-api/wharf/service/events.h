@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.4 (docs/internals/events.md).
+ * version 1.5 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -146,6 +146,11 @@ typedef struct wharf_events_api {
     /* Since 1.4. For how many days events of the request's organization are kept
      * (settings.events.expire_after; docs/spec/07-events-and-webhooks.md section 1). */
     int (*days_kept)(wharf_req *req);
+
+    /* Since 1.5. As readers(), with the rights of users by role and locations. Who is not active
+     * sees nothing. Users see nothing of a test organization: they stand with the live one. */
+    wharf_status (*user_readers)(wharf_req *req, const wharf_str *user_ids, size_t n,
+        const wharf_event_reader **ret_readers);
 } wharf_events_api;
 
 #ifdef __cplusplus
