@@ -4,7 +4,7 @@
 
 #include "notifications.gen.h"
 
-enum { ADDRESSES_MOST = 20 };
+#define ADDRESSES_MOST 20
 
 /* ---- who may ---- */
 

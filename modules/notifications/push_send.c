@@ -213,7 +213,7 @@ static void send(
     wharf_push_message m = {.head = WHARF_HEAD(wharf_push_message),
         .kind = a->token ? WHARF_PUSH_FCM : WHARF_PUSH_WEB,
         .ttl_s = TTL_S,
-        .token = z(a->token),
+        .token = z(a->token ? a->token : ""),
         .title = row_text(rows, r, C_TITLE),
         .body = row_text(rows, r, C_BODY),
         .names = names,

@@ -41,7 +41,7 @@ class Shop:
     def __init__(self, world):
         self.world, self.org = world, world.server.organization()
         self.client = self.org.client()
-        self.location = make_location(self.client, f"Main {self.org.id}")
+        self.location = make_location(self.client, f"Main {self.org.id}")["id"]
         self.people = 0
 
     def person(self, events=("contact.*",), phones=1, role="user", **fields):
@@ -66,7 +66,7 @@ class Shop:
     def rows(self, **filters):
         """Notifications, the oldest first."""
         query = "&".join(f"{k}={v}" for k, v in filters.items())
-        return self.client.get(f"/v1/notifications?order_direction=asc&limit=100&{query}").data
+        return self.client.get(f"/v1/notifications?order_by=created_at&direction=asc&limit=100&{query}").data
 
     def ended(self, n=1, **filters):
         until(lambda: len([r for r in self.rows(**filters) if r["status"] != "waiting"]) >= n)
