@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.4 (docs/internals/events.md).
+ * version 1.5 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -146,6 +146,12 @@ typedef struct wharf_events_api {
     /* Since 1.4. For how many days events of the request's organization are kept
      * (settings.events.expire_after; docs/spec/07-events-and-webhooks.md section 1). */
     int (*days_kept)(wharf_req *req);
+
+    /* Since 1.5. From here on nobody whom the request's changes concern is to be told of them,
+     * such as the recipients of shipments: a batch with notify_customer false. Asked by the modules
+     * whose rows these are. */
+    void (*silence)(wharf_req *req, bool quiet);
+    bool (*silent)(const wharf_req *req);
 } wharf_events_api;
 
 #ifdef __cplusplus
