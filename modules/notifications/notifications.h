@@ -65,6 +65,6 @@ wharf_status user_queue(wharf_req *req, wharf_str user_id, int64_t run_at_us);
 void customers_declare(wharf_decl *d, const wharf_decl_api *api);
 wharf_status customers_start(wharf_plugin *self);
 void users_declare(wharf_decl *d, const wharf_decl_api *api);
-wharf_status users_start(wharf_plugin *self);
+wharf_status users_start(wharf_plugin *self, wharf_req *req);
 
 #endif

@@ -56,7 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 2);
-    shipments_events = W->service(self, "wharf.events", 1, 5);
+    shipments_events = W->service(self, "wharf.events", 1, 6);
     shipments_places = W->service(self, "locations.directory", 1, 2);
     shipments_orders = W->service(self, "fulfillments.shipping", 1, 0);
     shipments_layouts = W->service(self, "locations.layouts", 1, 1);
