@@ -274,6 +274,16 @@ static wharf_str ev_batch(const wharf_req *req)
     return req->batch_id.p ? req->batch_id : WHARF_S("");
 }
 
+static void ev_silence(wharf_req *req, bool quiet)
+{
+    req->quiet_people = quiet;
+}
+
+static bool ev_silent(const wharf_req *req)
+{
+    return req->quiet_people;
+}
+
 static int ev_days_kept(wharf_req *req)
 {
     return history_event_days(req);
@@ -283,4 +293,4 @@ const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_d
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
     ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
     ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch,
-    ev_days_kept, ev_user_readers};
+    ev_days_kept, ev_user_readers, ev_silence, ev_silent};

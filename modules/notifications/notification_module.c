@@ -35,7 +35,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     notifications_crypto = W->service(self, "wharf.crypto", 1, 3);
     notifications_events = W->service(self, "wharf.events", 1, 5);
     notifications_keys = W->service(self, "wharf.keys", 1, 0);
-    notifications_mail = W->service(self, "wharf.mail", 1, 1);
+    notifications_mail = W->service(self, "wharf.mail", 1, 2);
     notifications_metrics = W->service(self, "wharf.metrics", 1, 0);
     notifications_token = W->service(self, "wharf.token", 1, 2);
     notifications_org = W->service(self, "org.directory", 1, 2);
