@@ -60,8 +60,8 @@ static void note_missing(struct words *x, const char *at, wharf_str path)
     if (x->has_missing || !path.n)
         return;
     x->has_missing = true;
-    snprintf(message, sizeof(message), "there is no %.*s", (int)(path.n < 100 ? path.n : 100),
-        path.p);
+    snprintf(
+        message, sizeof(message), "there is no %.*s", (int)(path.n < 100 ? path.n : 100), path.p);
     jw_open(x->missing, "missing", '{');
     put_place(x->missing, x, at, message);
     jw_close(x->missing, '}');

@@ -44,8 +44,7 @@ static wharf_status take_sent(wharf_req *req, const wharf_json *sent, struct not
     bool out;
 
     for (const wharf_json *m = W->json->at(sent, 0); m; m = W->json->next(m)) {
-        const char *key = W->json->key(m).p,
-                   *path = W->mem->format(req, "notifications.%s", key).p;
+        const char *key = W->json->key(m).p, *path = W->mem->format(req, "notifications.%s", key).p;
 
         if (strcmp(key, "opted_out") != 0)
             return W->err->add(req, ERR_VALIDATION_FAILED, path,
@@ -60,15 +59,14 @@ static wharf_status take_sent(wharf_req *req, const wharf_json *sent, struct not
     return WHARF_OK;
 }
 
-wharf_status contact_settle_notices(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *before = field_json(old_rec, CONTACT_NOTIFICATIONS),
                      *sent = W->res->input(new_rec, CONTACT_NOTIFICATIONS);
     const struct bounce *bounce = W->res->context(new_rec, bounce_kind);
     bool moved = old_rec && W->res->changed(old_rec, new_rec, CONTACT_EMAIL);
-    struct notices n = {text_of(before, "opted_out_at"), text_of(before, "bounced_at"),
-        text_of(before, "bounce")};
+    struct notices n = {
+        text_of(before, "opted_out_at"), text_of(before, "bounced_at"), text_of(before, "bounce")};
     wharf_status s = WHARF_OK;
 
     if (old_rec && !sent && !bounce && !moved)
@@ -90,8 +88,7 @@ static wharf_status reach(
     wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret)
 {
     static const char sql[] = QUERY_CONTACTS_REACH;
-    wharf_val args[2] = {
-        val_text(W->req->organization(req)), val_array(req, contact_ids, n)};
+    wharf_val args[2] = {val_text(W->req->organization(req)), val_array(req, contact_ids, n)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
@@ -119,7 +116,8 @@ static wharf_status write_beside(
 
 static wharf_status opt_out(wharf_req *req, wharf_str contact_id)
 {
-    return write_beside(req, contact_id, WHARF_S("{\"notifications\": {\"opted_out\": true}}"), NULL);
+    return write_beside(
+        req, contact_id, WHARF_S("{\"notifications\": {\"opted_out\": true}}"), NULL);
 }
 
 static wharf_status bounced(

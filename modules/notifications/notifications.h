@@ -56,6 +56,10 @@ wharf_status notification_end(
 /* Notes that one is tried once more, and, with next_us, not before then. */
 wharf_status notification_tried(wharf_req *req, wharf_str id, int64_t next_us);
 
+/* ---- notification_routes.c ---- */
+
+wharf_handler notification_resend, notification_tidy;
+
 /* The half that a row belongs to puts it into its queue again: POST .../resend has made it. */
 wharf_status customer_queue(wharf_req *req, wharf_str contact_id, int64_t run_at_us);
 wharf_status user_queue(wharf_req *req, wharf_str user_id, int64_t run_at_us);
@@ -63,7 +67,7 @@ wharf_status user_queue(wharf_req *req, wharf_str user_id, int64_t run_at_us);
 /* ---- what each half declares and starts ---- */
 
 void customers_declare(wharf_decl *d, const wharf_decl_api *api);
-wharf_status customers_start(wharf_plugin *self);
+wharf_status customers_start(wharf_plugin *self, wharf_req *req);
 void users_declare(wharf_decl *d, const wharf_decl_api *api);
 wharf_status users_start(wharf_plugin *self, wharf_req *req);
 

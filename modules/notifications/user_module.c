@@ -32,18 +32,12 @@ wharf_push_account push_account(void)
 
 void users_declare(wharf_decl *d, const wharf_decl_api *api)
 {
-    static const wharf_route routes[] = {
-        {ROUTE_PUSH_KEY, .handler = push_key},
-        {ROUTE_SUBSCRIBE, .handler = push_subscribe},
-        {ROUTE_UNSUBSCRIBE, .handler = push_unsubscribe},
-    };
     const wharf_events_api *events = W->service(notifications_self, "wharf.events", 1, 5);
     const wharf_event_step step = {
         .head = WHARF_HEAD(wharf_event_step), .name = "user_push_notifications", .fn = user_step};
 
     declare_resource(d, api, "push_subscription", (wharf_str)PUSH_SUBSCRIPTION_DEFINITION,
         PUSH_SUBSCRIPTION_DEFINITION_HASH, NULL);
-    ROUTES(api, d, routes);
     api->hook(d, "user", &push_user_hooks, 0);
     if (events)
         events->step(d, &step);

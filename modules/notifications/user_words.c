@@ -12,7 +12,12 @@ enum { CODE = 8 };
 
 wharf_status words_read(wharf_req *req, const wharf_json **ret_table)
 {
-    return W->json->parse(req, (wharf_str)EMBEDDED, ret_table);
+    const wharf_json *all;
+    wharf_status s = W->json->parse(req, (wharf_str)EMBEDDED, &all);
+
+    if (s == WHARF_OK)
+        *ret_table = W->json->get(all, "push-words");
+    return s;
 }
 
 /* Finds the words of a language: "pt-BR" has those of "pt". */

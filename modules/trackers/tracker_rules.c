@@ -120,8 +120,7 @@ static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, whar
     if (field_int(rec, TRACKER_FORCE_UPDATE))
         W->json->put(out, "force_update", val_bool(true));
     if (W->res->input(rec, TRACKER_NOTIFY_CUSTOMER))
-        W->json->put(
-            out, "notify_customer", val_json(W->res->input(rec, TRACKER_NOTIFY_CUSTOMER)));
+        W->json->put(out, "notify_customer", val_json(W->res->input(rec, TRACKER_NOTIFY_CUSTOMER)));
     W->json->close(out);
     s = W->json->result(req, out, &body);
     return s == WHARF_OK ? W->res->update(req, "shipment", current->id, body, NULL) : s;

@@ -10,7 +10,7 @@
 #include "wharf/errors.h"
 #include "wharf/service/mail.h"
 
-enum { TOTAL_MS = 60000 };
+enum { TOTAL_MS = 60000, MINUTE_US = 60000000 };
 
 static bool m_enabled(wharf_plugin *self)
 {
@@ -79,8 +79,11 @@ static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, cons
     return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, NULL);
 }
 
-static bool m_turn(wharf_req *req, int64_t *ret_wait_us)
+static bool m_turn(wharf_req *req, int64_t *ret_wait_us, int64_t *ret_pace_us)
 {
+    int64_t rate = req->engine->config->mail_per_minute;
+
+    *ret_pace_us = rate > 0 ? MINUTE_US / rate : 0;
     return outbox_wanted(&req->access) || mail_turn(req, ret_wait_us);
 }
 
@@ -114,7 +117,8 @@ static wharf_status m_deliver(
         answer.address = result.address;
         answer.words = words_of(req, &result);
     }
-    memcpy(ret_answer, &answer, answer.head.size < sizeof(answer) ? answer.head.size : sizeof(answer));
+    memcpy(
+        ret_answer, &answer, answer.head.size < sizeof(answer) ? answer.head.size : sizeof(answer));
     return s;
 }
 
@@ -125,4 +129,5 @@ static wharf_status m_queue(wharf_req *req, const wharf_mail_message *given, con
     return mail_queue(req, &mail, path);
 }
 
-const wharf_mail_api host_mail = {WHARF_HEAD(wharf_mail_api), m_enabled, m_send, m_queue, m_turn, m_deliver};
+const wharf_mail_api host_mail = {
+    WHARF_HEAD(wharf_mail_api), m_enabled, m_send, m_queue, m_turn, m_deliver};

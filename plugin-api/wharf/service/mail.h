@@ -57,8 +57,9 @@ typedef struct wharf_mail_api {
      * mail.refused. */
     wharf_status (*queue)(wharf_req *req, const wharf_mail_message *m, const char *path);
     /* 1.2, for modules that have a queue of their own. Takes one of this minute's mails
-     * (mail.max_per_minute). False: they are sent; *ret_wait_us until the next may be. */
-    bool (*turn)(wharf_req *req, int64_t *ret_wait_us);
+     * (mail.max_per_minute). False: they are sent; *ret_wait_us until the next may be, and
+     * *ret_pace_us between those behind it. */
+    bool (*turn)(wharf_req *req, int64_t *ret_wait_us, int64_t *ret_pace_us);
     /* 1.2: sends as send() does, and tells what became of it. WHARF_OK whatever that is. */
     wharf_status (*deliver)(
         wharf_req *req, const wharf_mail_message *m, wharf_mail_answer *ret_answer);
