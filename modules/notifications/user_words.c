@@ -1,7 +1,7 @@
 /* user_words.c - what a user is told of an event: title and body by its type (spec 07 section 16.2
  * rule 6). Nothing of the row is in them: who may see the phone need not see the row.
  *
- * The words of other languages stand in schemas/notifications/push-words.json: a title for each
+ * The words of other languages stand in schemas/notifications/words/push-words.json: a title for each
  * object, a body for each change. Of types that are not there it is told in English, by the
  * catalogue of events. */
 #include "user_push.h"
