@@ -159,7 +159,7 @@ static void put_row(
 {
     const wharf_event *e = c->events[event];
     const struct listener *l = &c->listeners[listener];
-    struct words words = words_of(req, c->words, e->type, l->language);
+    struct words words = told_words(req, c->words, e->type, l->language);
     bool old = replaced(c, event, listener), waits = !old && l->reachable;
 
     W->json->open(rows, NULL, '{');

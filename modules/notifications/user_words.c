@@ -1,9 +1,10 @@
 /* user_words.c - what a user is told of an event: title and body by its type (spec 07 section 16.2
  * rule 6). Nothing of the row is in them: who may see the phone need not see the row.
  *
- * The words of other languages stand in schemas/notifications/words/push-words.json: a title for each
- * object, a body for each change. Of types that are not there it is told in English, by the
- * catalogue of events. */
+ * The words of other languages stand in schemas/notifications/words/push-words.json: a title for
+ * each object, a body for each change. Of types that are not there it is told in English, by the
+ * catalogue of events.
+ */
 #include "user_push.h"
 
 #include "notifications.gen.h"
@@ -59,7 +60,7 @@ static wharf_str title_of(wharf_req *req, wharf_str type)
     return (wharf_str){p, type.n};
 }
 
-struct words words_of(wharf_req *req, const wharf_json *table, wharf_str type, wharf_str language)
+struct words told_words(wharf_req *req, const wharf_json *table, wharf_str type, wharf_str language)
 {
     wharf_event_type entry = {.head = WHARF_HEAD(wharf_event_type)};
     struct words w = {.language = WHARF_S("en")};
