@@ -101,8 +101,10 @@ wharf_status customer_templates_start(wharf_req *req)
         return s;
     text = lines_of(req, W->json->get(W->json->at(all, 0), "text"));
     html = lines_of(req, W->json->get(W->json->at(all, 0), "html"));
-    for (size_t i = 1; i < W->json->count(all) && n_languages < LANGUAGES; i++)
-        compose(req, &languages[n_languages++], W->json->at(all, i), text, html);
+    for (size_t i = 1; i < W->json->count(all) && n_languages < LANGUAGES; i++) {
+        if (!is(W->json->key(W->json->at(all, i)), "push-words")) /* user_words.c has these */
+            compose(req, &languages[n_languages++], W->json->at(all, i), text, html);
+    }
     return WHARF_OK;
 }
 

@@ -28,15 +28,11 @@ static wharf_status find_user(wharf_req *req, wharf_str *ret_id)
 /* Removes subscriptions, the oldest first, while a user has more addresses than they may. */
 static wharf_status keep_to_most(wharf_req *req, wharf_str user_id)
 {
-    static const char sql[] =
-        "SELECT s.id FROM notifications.push_subscription s WHERE s.organization_id = $2::text"
-        " AND s.user_id = $1::text AND s.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC"
-        " OFFSET (SELECT GREATEST(0, " SQL_NUMBER(
-            ADDRESSES_MOST) " - jsonb_array_length("
-                            "u.fcm_tokens)) FROM wharf.user u WHERE u.organization_id = $2::text "
-                            "AND u.id = $1::text)";
+    static const char sql[] = QUERY_PUSH_TOO_MANY;
+    const wharf_val args[] = {
+        val_text(user_id), val_text(W->req->organization(req)), val_int(ADDRESSES_MOST)};
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, user_id, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = W->res->remove(req, "push_subscription", row_text(rows, i, 0));

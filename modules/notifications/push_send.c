@@ -300,10 +300,10 @@ static void wind_up(wharf_req *req, struct sender *g)
     W->err->clear(req);
 }
 
-wharf_status push_run(wharf_req *req, void *arg)
+wharf_status user_push_run(wharf_req *req, void *arg)
 {
     struct sender *g = need(calloc(1, sizeof(*g)));
-    wharf_push_account account = push_account();
+    wharf_push_account account = user_push_account();
 
     g->pusher = push_service->open(req, &account);
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "nsnd").p);

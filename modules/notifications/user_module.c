@@ -20,7 +20,7 @@ bool push_phones(void)
     return setting("fcm.service_account").n > 0;
 }
 
-wharf_push_account push_account(void)
+wharf_push_account user_push_account(void)
 {
     return (wharf_push_account){.head = WHARF_HEAD(wharf_push_account),
         .file = setting("fcm.service_account"),
@@ -41,7 +41,7 @@ void users_declare(wharf_decl *d, const wharf_decl_api *api)
     api->hook(d, "user", &push_user_hooks, 0);
     if (events)
         events->step(d, &step);
-    api->job(d, "push", push_run, NULL, WHARF_S("{\"resident\": true}"));
+    api->job(d, "push", user_push_run, NULL, WHARF_S("{\"resident\": true}"));
 }
 
 wharf_status users_start(wharf_plugin *self, wharf_req *req)
@@ -54,7 +54,7 @@ wharf_status users_start(wharf_plugin *self, wharf_req *req)
     push_service = W->service(self, "wharf.push", 1, 0);
     if (!push_cron || !push_fetch || !push_service)
         return WHARF_UNAVAILABLE;
-    account = push_account();
+    account = user_push_account();
     problem = push_phones() ? push_service->problem(req, &account) : NULL;
     return problem ? W->err->fail(req, ERR_VALIDATION_FAILED, NULL,
                          "notifications.fcm.service_account %s", problem)

@@ -19,7 +19,7 @@ extern const wharf_push_api *push_service;
 /* Tells whether the settings have an account of FCM: without one phones are no addresses. */
 bool push_phones(void);
 /* Returns the account that the settings name. */
-wharf_push_account push_account(void);
+wharf_push_account user_push_account(void);
 
 /* ---- user_step.c ---- */
 
@@ -37,12 +37,15 @@ int64_t quiet_end(const wharf_json *hours, int64_t now_us);
 struct words {
     wharf_str language, title, body;
 };
+/* Reads the words of all languages. */
+wharf_status words_read(wharf_req *req, const wharf_json **ret_table);
 /* Writes what a user is told of an event of this type, in their language where it is known. */
-struct words words_of(wharf_req *req, wharf_str type, wharf_str language);
+struct words told_words(
+    wharf_req *req, const wharf_json *table, wharf_str type, wharf_str language);
 
 /* ---- push_send.c ---- */
 
-wharf_status push_run(wharf_req *req, void *arg); /* the resident that sends */
+wharf_status user_push_run(wharf_req *req, void *arg); /* the resident that sends */
 
 /* ---- push_devices.c ---- */
 

@@ -312,9 +312,10 @@ static void free_list(struct message_list *list)
     struct message *m;
 
     while ((m = list->first)) {
-        take_out(list, m);
+        list->first = m->next;
         message_free(m);
     }
+    list->last = NULL;
 }
 
 static void p_close(wharf_req *req, wharf_pusher *p)

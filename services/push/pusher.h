@@ -57,8 +57,10 @@ wharf_str web_text(struct arena *a, const wharf_push_message *m);
 /* Starts the fetch, with the message as its tag. Returns NULL or why it can't be sent at all. */
 const char *fcm_send(wharf_req *req, wharf_pusher *p, struct message *m);
 const char *web_send(wharf_req *req, wharf_pusher *p, struct message *m);
-/* Judge an answer; the result has its status already. True from fcm_judge: the token was refused. */
+/* Reads an answer into the result, which has its status already. Returns true when the token was
+ * refused. */
 bool fcm_judge(wharf_req *req, const wharf_fetch *f, wharf_push_result *ret);
+/* Reads an answer into the result, as fcm_judge does. */
 void web_judge(wharf_req *req, const wharf_fetch *f, wharf_push_result *ret);
 
 /* ---- host_push.c ---- */

@@ -1,7 +1,7 @@
 /* web_message.h - a message for a browser, sealed so that only it can read it: Web Push (RFC 8291,
  * with the coding aes128gcm of RFC 8188). Pure; no state.
  *
- * Leaves to others: keys (p256.h), sending (pusher.c). */
+ * Leaves to others: keys (p256.h), sending (host_push.c). */
 #ifndef WHARF_PUSH_WEB_MESSAGE_H
 #define WHARF_PUSH_WEB_MESSAGE_H
 

@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct wharf_pusher wharf_pusher;
 
-/* Who pushes. Texts are copied by open(). */
+/* An account to push by. Texts are copied by open(). */
 typedef struct wharf_push_account {
     wharf_head head;
     /* path of the service account's key file; it is read at each exchange, and kept nowhere.

@@ -22,7 +22,7 @@ class World:
 
     def ahead(self, seconds):
         self.offset += seconds
-        self.google.offset = self.offset
+        self.google.ahead(self.offset)
         self.system.post("/v1/system/clock", {"offset_seconds": self.offset}, expect=200)
 
     def phone(self):
