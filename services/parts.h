@@ -6,6 +6,7 @@
 #include "resource/part.h"
 
 extern const struct part net_part; /* net/: outgoing HTTP, wharf.fetch */
+extern const struct part push_part; /* push/: messages to phones and browsers, wharf.push */
 extern const struct part blob_part; /* blob/: big bytes, signed links, wharf.blob */
 extern const struct part mail_part; /* mail/: wharf.mail */
 extern const struct part import_part; /* import/: rows of files, wharf.import */

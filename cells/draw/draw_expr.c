@@ -203,7 +203,7 @@ static const struct wharf_json *read_path(struct reader *r)
             break;
         }
     }
-    if (!v && !r->e->lost.n)
+    if ((!v || (r->e->null_is_missing && v->type == JSON_NULL)) && !r->e->lost.n)
         r->e->lost = arena_dup(r->e->arena, from, (size_t)(r->p - from));
     return v ? v : &value_null;
 }
@@ -495,8 +495,7 @@ static void begin(struct draw_eval *e)
     e->missing = e->lost = str_z("");
 }
 
-/* Finds the end of a placeholder, which quotes may hide. Returns NULL when it has none. */
-static const char *holder_end(const char *p, const char *end)
+const char *expr_holder_end(const char *p, const char *end)
 {
     for (char quote = 0; p + 1 < end; p++) {
         if (quote && *p == '\\')
@@ -530,7 +529,7 @@ const struct wharf_json *expr_value(struct draw_eval *e, wharf_str text)
 /* Computes the placeholder at *at, which stands behind the braces afterwards. */
 static const struct wharf_json *take_holder(struct draw_eval *e, const char **at, const char *end)
 {
-    const char *from = *at + 2, *close = holder_end(from, end);
+    const char *from = *at + 2, *close = expr_holder_end(from, end);
     const struct wharf_json *v;
 
     if (!close) {
@@ -551,7 +550,7 @@ const struct wharf_json *expr_text(struct draw_eval *e, wharf_str text)
     struct buf out;
 
     begin(e);
-    if (text.n >= 4 && !memcmp(p, "{{", 2) && holder_end(p + 2, end) == end - 2)
+    if (text.n >= 4 && !memcmp(p, "{{", 2) && expr_holder_end(p + 2, end) == end - 2)
         return take_holder(e, &p, end);
     buf_init(&out, EXPR_TEXT_MAX);
     while (p < end && !e->wrong[0]) {

@@ -41,6 +41,7 @@ struct draw_eval {
     const struct draw_vars *vars;
     unsigned page, pages; /* what these two names say when nothing else has them */
     struct draw_zones *zones; /* NULL: UTC is the only one */
+    bool null_is_missing; /* a path whose value is null counts as one that is not there */
 
     /* told */
     bool said_page; /* page or pages was said */
@@ -62,6 +63,9 @@ const struct wharf_json *expr_text(struct draw_eval *e, wharf_str text);
 const struct wharf_json *expr_value(struct draw_eval *e, wharf_str text);
 /* Tells whether a text has placeholders or escaped braces. */
 bool expr_has(wharf_str text);
+/* Finds the end of a placeholder whose contents begin at p, which quotes may hide. Returns NULL
+ * when it has none. */
+const char *expr_holder_end(const char *p, const char *end);
 
 /* ---- values (draw_value.c) ---- */
 

@@ -197,14 +197,16 @@ static void release_reader(void *arg)
     principal_unref(arg);
 }
 
-/* Reads the rights of a key. They stay when the key itself is over: what it made goes on. */
-static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
+/* Reads the rights of a key, or of a user. Those of a key stay when it is over: what it made goes
+ * on; a user who is not active any more has none. */
+static wharf_status read_reader(
+    wharf_req *req, const char *sql, wharf_str id, wharf_event_reader *reader)
 {
     struct req_access *access = &req->access;
     wharf_str live = access->who->access.live_organization.n ? access->who->access.live_organization
                                                              : access->who->organization;
-    struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
-    PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
+    struct sql_arg args[2] = {{live.p, live.n}, {id.p, id.n}};
+    PGresult *r = req_query(req, sql, args, 2);
     struct principal *p;
 
     if (!r)
@@ -213,7 +215,7 @@ static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_re
         return WHARF_OK;
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release_reader, p);
-    if (str_eq(p->organization, access->who->organization))
+    if (str_eq(p->organization, access->who->organization) && !(p->refusal && !p->key_id.n))
         reader->who = p;
     return WHARF_OK;
 }
@@ -225,7 +227,7 @@ static wharf_status one_reader(
 
     *ret_reader = reader;
     if (key_id.n)
-        return read_reader(req, key_id, reader);
+        return read_reader(req, auth_lookup_id_sql, key_id, reader);
     reader->who = principal_system(req->arena, req->access.who->organization);
     return WHARF_OK;
 }
@@ -245,6 +247,20 @@ static wharf_status ev_readers(
             ret_readers[i] = ret_readers[k];
         else
             s = one_reader(req, key_ids[i], &ret_readers[i]);
+    }
+    return s;
+}
+
+static wharf_status ev_user_readers(
+    wharf_req *req, const wharf_str *user_ids, size_t n, const wharf_event_reader **ret_readers)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_event_reader *reader = ARENA_NEW(req->arena, wharf_event_reader);
+
+        ret_readers[i] = reader;
+        s = read_reader(req, auth_lookup_user_sql, user_ids[i], reader);
     }
     return s;
 }
@@ -277,6 +293,16 @@ static wharf_str ev_batch(const wharf_req *req)
     return req->batch_id.p ? req->batch_id : WHARF_S("");
 }
 
+static void ev_silence(wharf_req *req, bool quiet)
+{
+    req->quiet_people = quiet;
+}
+
+static bool ev_silent(const wharf_req *req)
+{
+    return req->quiet_people;
+}
+
 static int ev_days_kept(wharf_req *req)
 {
     return history_event_days(req);
@@ -286,4 +312,4 @@ const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_d
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
     ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
     ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch,
-    ev_days_kept, ev_for_reader, ev_with_parts};
+    ev_days_kept, ev_for_reader, ev_with_parts, ev_user_readers, ev_silence, ev_silent};

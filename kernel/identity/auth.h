@@ -123,6 +123,8 @@ int principal_event_days(const char *expire_after);
 extern const char auth_lookup_sql[];
 /* the same; $1 = the live organization, $2 = the key's id */
 extern const char auth_lookup_id_sql[];
+/* the same of a user without a key; $1 = the live organization, $2 = the user's id */
+extern const char auth_lookup_user_sql[];
 /* Makes a principal from that statement's result. Never returns NULL: an unknown key gives one
  * with refusal "api_key.invalid". */
 struct principal *auth_principal(const struct areas *areas, const PGresult *result, int64_t now_us);

@@ -14,6 +14,7 @@
 
 const char auth_lookup_sql[] = QUERY_PRINCIPAL_BY_TOKEN;
 const char auth_lookup_id_sql[] = QUERY_PRINCIPAL_BY_ID;
+const char auth_lookup_user_sql[] = QUERY_PRINCIPAL_OF_USER;
 
 enum {
     C_ORGANIZATION,

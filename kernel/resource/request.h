@@ -214,6 +214,7 @@ struct wharf_req {
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */
     bool disable_webhooks; /* of everything that this changes */
+    bool quiet_people; /* the same: the people of the rows are not told */
     struct { /* what the batch_item hook that runs says of its item (services/batch/host_batch.c) */
         wharf_str id;
         const char *operation; /* NULL: nothing */

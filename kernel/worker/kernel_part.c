@@ -74,7 +74,7 @@ static const struct offered_service services[] = {
     {{"wharf.token", 1, 2}, &host_token},
     {{"wharf.crypto", 1, 3}, &host_crypto},
     {{"wharf.http", 1, 3}, &host_http},
-    {{"wharf.events", 1, 5}, &host_events},
+    {{"wharf.events", 1, 7}, &host_events},
     {{"wharf.many", 1, 2}, &host_many},
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.channel", 1, 0}, &host_channel},

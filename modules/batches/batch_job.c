@@ -175,6 +175,7 @@ static wharf_status work(struct batch *b)
     if (s == WHARF_OK && !revoked && is_early(b) && b->run.tries > EARLY_TRIES)
         return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);
+    batches_events->silence(b->req, b->asked.silent);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
     if (b->reason)

@@ -55,6 +55,7 @@ enum {
     L_SAVE_RESULT,
     L_VALIDATE_ONLY,
     L_QUIET,
+    L_NOTIFY,
     L_FROM_FILE,
     L_CANCEL,
     L_LEASE,
@@ -105,6 +106,7 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
     b->asked.save_result = row_bool(rows, 0, L_SAVE_RESULT);
     b->asked.validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
     b->asked.quiet = row_bool(rows, 0, L_QUIET);
+    b->asked.silent = !row_bool(rows, 0, L_NOTIFY);
     b->asked.from_file = row_bool(rows, 0, L_FROM_FILE);
     b->run.cancel_asked = row_bool(rows, 0, L_CANCEL);
     b->run.lease = row_int(rows, 0, L_LEASE);

@@ -19,6 +19,13 @@ static const wharf_json *value_or_none(const wharf_json *body, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
+static bool is_false(const wharf_json *v)
+{
+    bool truth;
+
+    return W->json->truth(v, &truth) && !truth;
+}
+
 static void read_body(
     struct batch_request *asked, struct batch_source *source, const wharf_json *body)
 {
@@ -39,6 +46,7 @@ static void read_body(
     asked->save_result = json_truth(W->json->get(body, "save_result"));
     asked->validate_only = json_truth(W->json->get(body, "validate_only"));
     asked->quiet = json_truth(W->json->get(body, "disable_webhooks"));
+    asked->silent = is_false(W->json->get(body, "notify_customer"));
     source->array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
     if (asked->filters)
         asked->mode = MODE_ASYNC;
@@ -182,7 +190,8 @@ static void plan_phases(struct batch *b)
 static wharf_status make_row(struct batch *b, const wharf_json *body, const wharf_rec **ret_rec)
 {
     static const char *const same_keys[] = {"name", "location_id", "properties", "filters",
-        "column_mapping", "save_upload", "save_result", "validate_only", "disable_webhooks"};
+        "column_mapping", "save_upload", "save_result", "validate_only", "disable_webhooks",
+        "notify_customer"};
     const struct counts none = {0};
     wharf_out *out = W->json->builder(b->req);
     const wharf_json *row, *phases, *stats;

@@ -117,6 +117,7 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
     W->json->put(out, "save_result", val_bool(b->asked.save_result));
     W->json->put(out, "validate_only", val_bool(b->asked.validate_only));
     W->json->put(out, "disable_webhooks", val_bool(b->asked.quiet));
+    W->json->put(out, "notify_customer", val_bool(!b->asked.silent));
     W->json->put(out, "location_id", val_text_or_null(b->asked.location_id));
     W->json->put(out, "properties", val_json(b->asked.properties));
     W->json->put(out, "parent_batch_id", val_text(b->id));

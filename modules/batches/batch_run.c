@@ -260,6 +260,7 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
     *ret_rest = b->asked.mode == MODE_ASYNC;
     b->run.deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);
+    batches_events->silence(b->req, b->asked.silent);
     if (b->phases[FETCHING].there && !*ret_rest) {
         phase_begin(b, FETCHING);
         s = source_fetch(b);

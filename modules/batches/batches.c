@@ -52,7 +52,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     (void)req;
     batches_kernel = W->service(self, "wharf.batch", 1, 1);
     batches_many = W->service(self, "wharf.many", 1, 0);
-    batches_events = W->service(self, "wharf.events", 1, 0);
+    batches_events = W->service(self, "wharf.events", 1, 7);
     batches_keys = W->service(self, "wharf.keys", 1, 0);
     batches_files = W->service(self, "wharf.import", 1, 1);
     batches_web = W->service(self, "wharf.fetch", 1, 0);

@@ -121,7 +121,7 @@ struct batch_request {
     enum batch_mode mode;
     enum batch_duplicates duplicates;
     const wharf_json *properties, *filters, *mapping, *file_options;
-    bool save_upload, save_result, validate_only, quiet, from_file;
+    bool save_upload, save_result, validate_only, quiet, silent, from_file;
 };
 
 /* Where the items come from. */

@@ -350,6 +350,7 @@ static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
     if (b->run.help.crowded)
         return WHARF_OK;
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);
+    batches_events->silence(b->req, b->asked.silent);
     return chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, ret_rest);
 }
 

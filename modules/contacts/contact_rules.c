@@ -464,10 +464,11 @@ static wharf_status contact_check(
 {
     wharf_status s;
 
-    (void)old_rec;
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    s = check_data(req, NULL, new_rec);
+    s = contact_settle_notices(req, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = check_data(req, NULL, new_rec);
     return s == WHARF_OK ? check_groups(req, new_rec) : s;
 }
 
@@ -484,7 +485,8 @@ static wharf_status contact_check_many(wharf_req *req, uint32_t op,
     s = contacts_org->country(req, &country);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         contacts_many->at(req, i);
-        good[i] = check_data(req, &country, new_recs[i]) == WHARF_OK;
+        good[i] = contact_settle_notices(req, NULL, new_recs[i]) == WHARF_OK &&
+                  check_data(req, &country, new_recs[i]) == WHARF_OK;
     }
     return s == WHARF_OK ? check_groups_many(req, new_recs, good, n) : s;
 }

@@ -38,6 +38,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "contacts.groups", 1, 0, &contacts_groups);
     api->provide(d, "contacts.merge", 1, 0, &contacts_merge);
     api->provide(d, "contacts.match", 1, 1, &contacts_match);
+    api->provide(d, "contacts.notices", 1, 0, &contacts_notices);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

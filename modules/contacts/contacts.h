@@ -30,6 +30,7 @@ extern const wharf_hooks contact_hooks, group_hooks, contacts_location_hooks;
 extern const struct wharf_contacts_groups_api contacts_groups; /* wharf/ext/contacts.h */
 extern const struct wharf_contacts_merge_api contacts_merge;
 extern const struct wharf_contacts_match_api contacts_match;
+extern const struct wharf_contacts_notices_api contacts_notices;
 
 wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 
@@ -51,6 +52,10 @@ wharf_str email_bare(wharf_str s);
 wharf_status contact_take_emails(wharf_req *req, wharf_rec *rec);
 
 wharf_status contacts_merge_route(wharf_req *req, void *arg); /* merge.c */
+
+/* Sets the contact's `notifications` from what was sent, and ends a refusal when the address is
+ * another one (contact_notices.c). */
+wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec);
 
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
 

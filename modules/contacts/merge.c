@@ -200,6 +200,20 @@ static void put_locations(
         W->json->put(out, "locations", wharf_null());
 }
 
+/* Writes that it wants no mails when one of the others wanted none: nobody is asked twice. */
+static void put_wish(wharf_out *out, const wharf_rec *const *from, size_t n)
+{
+    bool none = false;
+
+    for (size_t i = 0; i < n; i++)
+        none |= json_text(field_json(from[i], CONTACT_NOTIFICATIONS), "opted_out_at").n > 0;
+    if (!none)
+        return;
+    W->json->open(out, "notifications", '{');
+    W->json->put(out, "opted_out", val_bool(true));
+    W->json->close(out);
+}
+
 /* ---- the request ---- */
 
 static wharf_status read_from(wharf_req *req, wharf_str id, struct ids *ret)
@@ -250,6 +264,7 @@ static wharf_status merge_all(
         put_kind(req, out, &kinds[i], to, recs, from->n);
     put_added(req, out, CONTACT_GROUPS, "groups", to, recs, from->n);
     put_locations(req, out, to, recs, from->n);
+    put_wish(out, recs, from->n);
     W->json->close(out);
     s = W->json->result(req, out, &body);
     for (size_t i = 0; s == WHARF_OK && i < n_movers; i++)

@@ -7,6 +7,7 @@
 
 const wharf_host *org_host;
 const wharf_keys_api *keys;
+const wharf_cron_api *org_cron;
 bool has_locations;
 
 /* Those of members answer module.unavailable without a module that has locations. */
@@ -40,8 +41,9 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     keys = org_host->service(self, "wharf.keys", 1, 0);
+    org_cron = org_host->service(self, "wharf.cron", 1, 0);
     has_locations = org_host->service(self, "locations.directory", 1, 0) != NULL;
-    return WHARF_OK;
+    return org_cron ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -7,9 +7,11 @@
 extern const wharf_host *W; /* set once, before anything of this module runs */
 #include "wharf/ext/org.h"
 #include "wharf/inline.h"
+#include "wharf/service/cron.h"
 #include "wharf/service/keys.h"
 
 extern const wharf_keys_api *keys;
+extern const wharf_cron_api *org_cron;
 extern bool has_locations; /* the module locations is there */
 extern const wharf_org_directory_api org_directory;
 extern const wharf_hooks key_hooks, user_hooks, device_hooks, role_hooks, organization_hooks;
@@ -45,6 +47,11 @@ wharf_status organization_end(wharf_req *req, void *arg);
 wharf_status members_change(wharf_req *req, void *arg); /* POST /v1/locations/:location/users */
 wharf_status members_add(wharf_req *req, void *arg); /* POST .../users/:user */
 wharf_status members_remove(wharf_req *req, void *arg); /* DELETE .../users/:user */
+
+/* ---- quiet_hours.c ---- */
+
+/* Adds a problem when the hours that were sent are none. */
+wharf_status quiet_hours_check(wharf_req *req, const wharf_rec *rec);
 
 /* ---- scopes.c ---- */
 

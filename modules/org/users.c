@@ -220,6 +220,8 @@ static wharf_status user_check(
     }
     s = settle_contact(req, new_rec);
     if (s == WHARF_OK)
+        s = quiet_hours_check(req, new_rec);
+    if (s == WHARF_OK)
         s = settle_role(req, old_rec, new_rec);
     if (s == WHARF_OK)
         s = settle_locations(req, old_rec, new_rec);

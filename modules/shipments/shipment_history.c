@@ -4,6 +4,14 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
+/* Tells whether this write, or the batch that it is of, said that no customer is to be told. */
+static bool is_quiet(wharf_req *req, const wharf_rec *rec)
+{
+    return (W->res->sent(rec, SHIPMENT_NOTIFY_CUSTOMER) &&
+               !field_int(rec, SHIPMENT_NOTIFY_CUSTOMER)) ||
+           shipments_events->silent(req);
+}
+
 wharf_status shipments_history_open(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *h)
 {
@@ -22,6 +30,7 @@ wharf_status shipments_history_open(
         .count = field_int(old_rec, SHIPMENT_HISTORY_COUNT),
         .force = field_int(new_rec, SHIPMENT_FORCE_UPDATE) != 0,
         .creating = op == WHARF_CREATE,
+        .quiet = is_quiet(req, new_rec),
         .source = "api"};
     w = shipments_write_of(h->rec);
     if (w && w->source)
@@ -125,7 +134,7 @@ static wharf_status insert_line(
         val_json(u->images), val_json(u->provider_status), val_bool(!u->status.n),
         val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
         val_int(h->count + 1), val_time(W->req->now_us(h->req)),
-        val_text_or_null(W->req->actor(h->req))};
+        val_text_or_null(W->req->actor(h->req)), val_bool(h->quiet)};
     struct shipments_shared *set = shipments_shared(h->rec);
     uint64_t n = 0;
     wharf_status s;

@@ -38,7 +38,7 @@ enum { LINE_SHIPMENT = 2, LINE_HASHED = 19, LINES_FIRST = 64 };
 static const char *const line_names[LINE_ARGS] = {NULL, "id", "shipment_id", "status", "comment",
     "occurred_ms", "location_id", "layout_id", "container_id", "contact_id", "user_id",
     "vehicle_id", "address", "coordinates", "images", "provider_status", "comment_only", "source",
-    "event", "hashed", "position", NULL, NULL};
+    "event", "hashed", "position", NULL, NULL, "quiet"};
 
 void shipments_keep_line(
     wharf_req *req, struct shipments_shared *set, const wharf_val *args, bool *ret_new)

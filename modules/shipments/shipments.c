@@ -12,6 +12,7 @@ const wharf_org_directory_api *shipments_org;
 const wharf_logs_api *shipments_logs;
 const wharf_keys_api *shipments_keys;
 const wharf_config_api *shipments_config;
+const wharf_events_api *shipments_events;
 const wharf_locations_directory_api *shipments_places;
 const wharf_contacts_match_api *shipments_contacts;
 const wharf_locations_layouts_api *shipments_layouts;
@@ -55,6 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 2);
+    shipments_events = W->service(self, "wharf.events", 1, 7);
     shipments_places = W->service(self, "locations.directory", 1, 2);
     shipments_orders = W->service(self, "fulfillments.shipping", 1, 0);
     shipments_layouts = W->service(self, "locations.layouts", 1, 1);

@@ -14,6 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/inline.h"
 #include "wharf/service/batch.h"
 #include "wharf/service/config.h"
+#include "wharf/service/events.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/many.h"
@@ -25,6 +26,7 @@ extern const wharf_org_directory_api *shipments_org;
 extern const wharf_logs_api *shipments_logs;
 extern const wharf_keys_api *shipments_keys;
 extern const wharf_config_api *shipments_config;
+extern const wharf_events_api *shipments_events;
 extern const wharf_locations_directory_api *shipments_places; /* or NULL */
 extern const wharf_contacts_match_api *shipments_contacts; /* or NULL */
 extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
@@ -67,7 +69,7 @@ struct history { /* of a shipment while it is written */
     wharf_rec *rec;
     wharf_str id, status;
     int64_t newest_us, count; /* count: of lines and comments ever; newest_us 0: no line yet */
-    bool force, creating;
+    bool force, creating, quiet; /* quiet: nobody is told of its status */
     const char *source;
 };
 wharf_status shipments_history_open(
@@ -110,7 +112,7 @@ wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec
 /* ---- shipment_set.c: shipments that are written together ---- */
 
 /* The values of one line of a history, as QUERY_TRACKING_UPDATE_ADD takes them. */
-enum { LINE_ARGS = 23 };
+enum { LINE_ARGS = 24 };
 struct line {
     wharf_val args[LINE_ARGS];
 };

@@ -23,6 +23,15 @@ wharf_str push_setting(const char *name, const char *fallback)
     return print_config->text(print_self, whole, &text) ? text : z(fallback);
 }
 
+wharf_push_account push_account(void)
+{
+    return (wharf_push_account){.head = WHARF_HEAD(wharf_push_account),
+        .file = push_setting("fcm.service_account", ""),
+        .project = push_setting("fcm.project", ""),
+        .token_uri = push_setting("fcm.token_uri", ""),
+        .endpoint = push_setting("fcm.endpoint", "")};
+}
+
 static wharf_status lacking(wharf_req *req, const char *setting, const char *what)
 {
     return W->err->fail(req, ERR_VALIDATION_FAILED, NULL, "stations.push.%s %s", setting, what);
@@ -30,10 +39,11 @@ static wharf_status lacking(wharf_req *req, const char *setting, const char *wha
 
 static wharf_status check_driver(wharf_req *req, const char *driver)
 {
+    wharf_push_account account = push_account();
     const char *problem;
 
     if (!strcmp(driver, "fcm")) {
-        problem = push_account_problem(req);
+        problem = print_push->problem(req, &account);
         return problem ? lacking(req, "fcm.service_account", problem) : WHARF_OK;
     }
     if (!strcmp(driver, "pushy"))

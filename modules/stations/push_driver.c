@@ -1,51 +1,52 @@
-/* push_driver.c - the push services: what a push looks like, and what their answers mean (the
- * table of spec 04 section 9.2). */
+/* push_driver.c - the push services Pushy and webhook: what a push looks like, and what their
+ * answers mean (the table of spec 04 section 9.2). FCM is the service wharf.push. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "push.h"
 
-enum {
-    CONNECT_MS = 5000,
-    TOTAL_MS = 15000,
-    ANSWER_MAX = 65536,
-    HOST_TRANSFERS = 100,
-    FCM_TTL_MAX_S = 2419200
-};
+enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS = 100 };
 
 /* ---- what is sent ---- */
 
-/* Writes the payload of section 9.1. FCM takes texts only. */
-static void put_payload(wharf_req *req, wharf_out *out, const struct push *p, bool texts)
+/* Writes the payload of section 9.1. */
+static void put_payload(wharf_out *out, const struct push *p)
 {
     W->json->put(out, "type", val_text(z(p->type)));
-    W->json->put(out, "seq",
-        texts ? val_text(W->mem->format(req, "%lld", (long long)p->seq)) : val_int(p->seq));
+    W->json->put(out, "seq", val_int(p->seq));
     W->json->put(out, "station_id", val_text(z(p->station)));
     if (p->job[0])
         W->json->put(out, "job_id", val_text(z(p->job)));
     W->json->put(out, "at", val_time(p->at_us));
 }
 
-static wharf_str fcm_body(wharf_req *req, const struct push *p)
+/* Returns the text that JSON has of a moment. */
+static wharf_str moment_text(wharf_req *req, int64_t at_us)
 {
     wharf_out *out = W->json->writer(req);
-    int64_t ttl = p->ttl < FCM_TTL_MAX_S ? p->ttl : FCM_TTL_MAX_S;
+    wharf_str text;
 
-    W->json->open(out, NULL, '{');
-    W->json->open(out, "message", '{');
-    W->json->put(out, "token", val_text(z(p->device_token)));
-    W->json->open(out, "data", '{');
-    put_payload(req, out, p, true);
+    W->json->open(out, NULL, '[');
+    W->json->put(out, NULL, val_time(at_us));
     W->json->close(out);
-    W->json->open(out, "android", '{');
-    W->json->put(out, "priority", val_text(WHARF_S("HIGH")));
-    W->json->put(out, "ttl", val_text(W->mem->format(req, "%llds", (long long)ttl)));
-    W->json->close(out);
-    W->json->close(out);
-    W->json->close(out);
-    return W->json->result_text(out);
+    text = W->json->result_text(out);
+    return W->mem->format(req, "%.*s", (int)(text.n - 4), text.p + 2);
+}
+
+size_t push_texts(
+    wharf_req *req, const struct push *p, wharf_str names[PUSH_TEXTS], wharf_str values[PUSH_TEXTS])
+{
+    static const char *const all[PUSH_TEXTS] = {"type", "seq", "station_id", "at", "job_id"};
+
+    for (size_t i = 0; i < PUSH_TEXTS; i++)
+        names[i] = z(all[i]);
+    values[0] = z(p->type);
+    values[1] = W->mem->format(req, "%lld", (long long)p->seq);
+    values[2] = z(p->station);
+    values[3] = moment_text(req, p->at_us);
+    values[4] = z(p->job);
+    return p->job[0] ? PUSH_TEXTS : PUSH_TEXTS - 1;
 }
 
 static wharf_str pushy_body(wharf_req *req, const struct push *p)
@@ -55,7 +56,7 @@ static wharf_str pushy_body(wharf_req *req, const struct push *p)
     W->json->open(out, NULL, '{');
     W->json->put(out, "to", val_text(z(p->device_token)));
     W->json->open(out, "data", '{');
-    put_payload(req, out, p, false);
+    put_payload(out, p);
     W->json->close(out);
     W->json->put(out, "time_to_live", val_int(p->ttl));
     W->json->close(out);
@@ -67,7 +68,7 @@ static wharf_str webhook_body(wharf_req *req, const struct push *p)
     wharf_out *out = W->json->writer(req);
 
     W->json->open(out, NULL, '{');
-    put_payload(req, out, p, false);
+    put_payload(out, p);
     W->json->put(out, "device_token", val_text(z(p->device_token)));
     W->json->close(out);
     return W->json->result_text(out);
@@ -94,8 +95,7 @@ static wharf_str in_query(wharf_req *req, wharf_str text)
     return (wharf_str){out, (size_t)(to - out)};
 }
 
-wharf_status push_send(
-    wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch)
+wharf_status push_send(wharf_req *req, struct push *p, wharf_fetch **ret_fetch)
 {
     const char *lines[6] = {"content-type: application/json", "user-agent: Wharf-Push/1"};
     wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
@@ -112,13 +112,7 @@ wharf_status push_send(
     wharf_str body, secret = push_setting("webhook.secret", "");
     int64_t now_s = W->req->now_us(req) / SECOND_US;
 
-    if (is_driver(p, "fcm")) {
-        body = fcm_body(req, p);
-        r.url = W->mem->format(
-            req, "%s/v1/projects/%s/messages:send", push_setting("fcm.endpoint", "").p, t->project);
-        lines[r.n_headers++] = W->mem->format(req, "authorization: Bearer %s", t->bearer).p;
-        p->token_until_us = t->until_us;
-    } else if (is_driver(p, "pushy")) {
+    if (is_driver(p, "pushy")) {
         body = pushy_body(req, p);
         r.url = W->mem->format(req, "%s/push?api_key=%s", push_setting("pushy.endpoint", "").p,
             in_query(req, push_setting("pushy.api_key", "")).p);
@@ -140,43 +134,13 @@ wharf_status push_send(
 
 /* ---- what the answer means ---- */
 
-/* Returns a word of the service such as UNREGISTERED: nothing else of what it says is kept. */
+/* Returns a word of the service such as NO_RECIPIENTS: nothing else of what it says is kept. */
 static const char *word(wharf_req *req, wharf_str text)
 {
     bool plain = text.n && text.n <= 40 &&
                  strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
 
     return plain ? W->mem->format(req, "%s", text.p).p : NULL;
-}
-
-/* Reads error.details[]: the code of FCM, and the fields that are wrong. */
-static wharf_str fcm_code(const wharf_json *error, bool *ret_about_token)
-{
-    const wharf_json *details = error ? W->json->get(error, "details") : NULL, *fields;
-    wharf_str code = WHARF_S("");
-
-    *ret_about_token = strstr(json_text(error, "message").p, "registration token") != NULL;
-    for (const wharf_json *d = details ? W->json->at(details, 0) : NULL; d; d = W->json->next(d)) {
-        if (json_text(d, "errorCode").n)
-            code = json_text(d, "errorCode");
-        fields = W->json->get(d, "fieldViolations");
-        for (const wharf_json *v = fields ? W->json->at(fields, 0) : NULL; v; v = W->json->next(v))
-            *ret_about_token = *ret_about_token || is(json_text(v, "field"), "message.token");
-    }
-    return code.n ? code : json_text(error, "status");
-}
-
-static bool fcm_dead(
-    wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
-{
-    const wharf_json *error = answer ? W->json->get(answer, "error") : NULL;
-    bool about_token;
-    wharf_str code = fcm_code(error, &about_token);
-
-    *ret_word = word(req, code);
-    return (status == 404 && is(code, "UNREGISTERED")) ||
-           (status == 403 && is(code, "SENDER_ID_MISMATCH")) ||
-           (status == 400 && is(code, "INVALID_ARGUMENT") && about_token);
 }
 
 /* Tells whether the code is about who shall get it; NO_RECIPIENTS is what Pushy says of a token it
@@ -207,8 +171,6 @@ static int64_t asked_to_wait(wharf_req *req, const wharf_fetch *f)
 
 static bool accepted(const struct push *p, const wharf_json *answer, uint32_t status)
 {
-    if (is_driver(p, "fcm"))
-        return status == 200 && json_text(answer, "name").n;
     if (is_driver(p, "pushy"))
         return status == 200 && answer && json_truth(W->json->get(answer, "success"));
     return status >= 200 && status < 300;
@@ -236,13 +198,10 @@ struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf
         return o;
     }
     if (!is_driver(p, "webhook"))
-        dead = is_driver(p, "fcm") ? fcm_dead(req, answer, o.status, &said)
-                                   : pushy_dead(req, answer, o.status, &said);
+        dead = pushy_dead(req, answer, o.status, &said);
     o.error = said ? said : W->mem->format(req, "HTTP %u", o.status).p;
     if (dead)
         o.end = PUSH_DEAD;
-    else if (is_driver(p, "fcm") && o.status == 401)
-        o.end = PUSH_RENEW;
     else if (o.status == 429 || o.status >= 500)
         o.end = PUSH_AGAIN;
     o.later_ms = o.end == PUSH_AGAIN ? asked_to_wait(req, f) : 0;

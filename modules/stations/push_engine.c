@@ -23,8 +23,7 @@ enum {
 struct pusher {
     char server[48];
     size_t running;
-    struct push_token token;
-    struct push *held; /* wait for a token */
+    wharf_pusher *fcm;
     int64_t due_ms;
 };
 
@@ -154,13 +153,35 @@ static void settle(wharf_req *req, struct push *p, const struct push_outcome *o)
 
 /* ---- sending ---- */
 
+static void send_by_fcm(wharf_req *req, struct pusher *g, struct push *p)
+{
+    wharf_str names[PUSH_TEXTS], values[PUSH_TEXTS];
+    wharf_push_message m = {.head = WHARF_HEAD(wharf_push_message),
+        .kind = WHARF_PUSH_FCM,
+        .ttl_s = (uint32_t)p->ttl,
+        .token = z(p->device_token),
+        .names = names,
+        .values = values,
+        .n_data = push_texts(req, p, names, values),
+        .organization = z(p->organization),
+        .urgent = true,
+        .tag = p};
+
+    g->running++;
+    print_push->send(req, g->fcm, &m);
+}
+
 static void send(wharf_req *req, struct pusher *g, struct push *p)
 {
     static const struct push_outcome not_sent = {
         .end = PUSH_FAILED, .error = "the URL is not one that the server sends to"};
     wharf_fetch *f;
 
-    if (push_send(req, p, &g->token, &f) == WHARF_OK) {
+    if (!strcmp(p->driver, "fcm")) {
+        send_by_fcm(req, g, p);
+        return;
+    }
+    if (push_send(req, p, &f) == WHARF_OK) {
         g->running++;
         return;
     }
@@ -168,84 +189,47 @@ static void send(wharf_req *req, struct pusher *g, struct push *p)
     settle(req, p, &not_sent);
 }
 
-static void release_held(wharf_req *req, struct pusher *g,
-    const struct push_outcome *failed /* NULL: there is a token */)
-{
-    struct push *p, *held = g->held;
-
-    g->held = NULL;
-    while ((p = held)) {
-        held = p->next;
-        if (failed)
-            settle(req, p, failed);
-        else
-            send(req, g, p);
-    }
-}
-
-static void ask_for_token(wharf_req *req, struct pusher *g)
-{
-    static const struct push_outcome unusable = {
-        .end = PUSH_AGAIN, .error = "token: the service account can't be used"};
-
-    if (g->token.request)
-        return;
-    if (push_token_ask(req, &g->token)) {
-        g->running++;
-        return;
-    }
-    W->log->write(print_self, req, WHARF_LOG_WARN, "stations.push",
-        "the file of stations.push.fcm.service_account can't be used");
-    release_held(req, g, &unusable);
-}
-
-static void take_token(wharf_req *req, struct pusher *g, const wharf_fetch *f)
-{
-    struct push_outcome failed = {.end = PUSH_AGAIN, .status = print_fetch->status(f)};
-    bool good = push_token_take(req, f, &g->token, &failed.error);
-
-    if (!good)
-        W->log->write(print_self, req, WHARF_LOG_WARN, "stations.push",
-            "no access token for fcm, %s", failed.error);
-    release_held(req, g, good ? NULL : &failed);
-}
-
-static void dispatch(wharf_req *req, struct pusher *g, struct push *p)
-{
-    bool fcm = !strcmp(p->driver, "fcm");
-
-    if (!fcm || (g->token.bearer && W->req->now_us(req) < g->token.until_us && !g->token.request)) {
-        send(req, g, p);
-        return;
-    }
-    p->next = g->held;
-    g->held = p;
-    ask_for_token(req, g);
-}
-
-/* Ends a push. A token that is refused is changed once; a push that the new one does not help
- * either is refused like any other. */
+/* Ends a push of Pushy or the webhook. */
 static void finish(wharf_req *req, struct pusher *g, wharf_fetch *f)
 {
     struct push *p = print_fetch->tag(f);
+    struct push_outcome o = push_judge(req, p, f);
+
+    print_fetch->done(req, f);
+    g->running--;
+    settle(req, p, &o);
+}
+
+/* Ends the pushes of FCM that are over. */
+static void finish_fcm(wharf_req *req, struct pusher *g)
+{
+    static const enum push_end ends[] = {[WHARF_PUSH_TAKEN] = PUSH_DELIVERED,
+        [WHARF_PUSH_DEAD] = PUSH_DEAD,
+        [WHARF_PUSH_AGAIN] = PUSH_AGAIN,
+        [WHARF_PUSH_REFUSED] = PUSH_FAILED};
+    wharf_push_result r = {.head = WHARF_HEAD(wharf_push_result)};
     struct push_outcome o;
 
-    g->running--;
-    if ((void *)p == &g->token) {
-        take_token(req, g, f);
-        print_fetch->done(req, f);
-        return;
+    while (print_push->next(req, g->fcm, &r)) {
+        o = (struct push_outcome){.end = ends[r.end],
+            .status = r.http_status,
+            .error = r.error.n ? r.error.p : NULL,
+            .later_ms = r.later_ms};
+        g->running--;
+        settle(req, r.tag, &o);
     }
-    o = push_judge(req, p, f);
-    print_fetch->done(req, f);
-    if (o.end == PUSH_RENEW && !p->renewed) {
-        p->renewed = true;
-        if (p->token_until_us == g->token.until_us && !g->token.request)
-            push_token_drop(&g->token);
-        dispatch(req, g, p);
-        return;
+}
+
+/* Ends what is over; waits for it at most so long. */
+static void collect(wharf_req *req, struct pusher *g, int64_t wait_ms)
+{
+    wharf_fetch *f;
+
+    for (; (f = print_fetch->next(req, wait_ms)); wait_ms = 0) {
+        if (!print_push->finished(req, g->fcm, f))
+            finish(req, g, f);
     }
-    settle(req, p, &o);
+    finish_fcm(req, g);
 }
 
 /* ---- claiming ---- */
@@ -288,7 +272,7 @@ static wharf_status claim(wharf_req *req, struct pusher *g)
     for (size_t i = 0; i < n; i++)
         list[i] = push_of(rows, i);
     for (size_t i = 0; i < n; i++)
-        dispatch(req, g, list[i]);
+        send(req, g, list[i]);
     g->due_ms = 0;
     if (n)
         return WHARF_OK;
@@ -302,11 +286,9 @@ static wharf_status claim(wharf_req *req, struct pusher *g)
 static void round_of(wharf_req *req, struct pusher *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);
-    wharf_fetch *f;
 
     g->due_ms = LOOK_MS;
-    while ((f = print_fetch->next(req, 0)))
-        finish(req, g, f);
+    collect(req, g, 0);
     if (g->running < RUNNING_MOST && claim(req, g) != WHARF_OK)
         g->due_ms = AWAY_MS; /* the database is away */
     W->err->clear(req);
@@ -316,19 +298,14 @@ static void round_of(wharf_req *req, struct pusher *g)
 static void wind_up(wharf_req *req, struct pusher *g)
 {
     static const char sql[] = "SELECT stations.push_interrupt($1::text)";
-    static const struct push_outcome cut = {.end = PUSH_AGAIN, .error = "the server ended"};
     int64_t until = W->req->now_us(req) + END_US;
     const wharf_val server = val_text(z(g->server));
     const wharf_rows *rows;
-    wharf_fetch *f;
 
     while (g->running && W->req->now_us(req) < until) {
-        f = print_fetch->next(req, 100);
-        if (f)
-            finish(req, g, f);
+        collect(req, g, 100);
         print_events->wait(req, 0); /* reads the clock */
     }
-    release_held(req, g, &cut);
     query_alone(req, sql, &server, 1, &rows);
     W->err->clear(req);
 }
@@ -336,7 +313,9 @@ static void wind_up(wharf_req *req, struct pusher *g)
 wharf_status push_run(wharf_req *req, void *arg)
 {
     struct pusher *g = push_need(calloc(1, sizeof(*g)));
+    wharf_push_account account = push_account();
 
+    g->fcm = print_push->open(req, &account);
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "peng").p);
     while (!W->req->cancelled(req)) {
         if (is(push_first(), "stream")) { /* no driver is configured */
@@ -347,7 +326,7 @@ wharf_status push_run(wharf_req *req, void *arg)
         print_events->wait(req, g->due_ms);
     }
     wind_up(req, g);
-    push_token_drop(&g->token);
+    print_push->close(req, g->fcm);
     free(g);
     return WHARF_OK;
 }

@@ -2,7 +2,7 @@
  * station_rules.c. */
 #include <stdlib.h>
 
-#include "printing.h"
+#include "push.h"
 #include "stations.gen.h"
 
 const wharf_host *stations_host;
@@ -17,6 +17,7 @@ const wharf_events_api *print_events;
 const wharf_channel_api *print_channel;
 const wharf_config_api *print_config;
 const wharf_crypto_api *print_crypto;
+const wharf_push_api *print_push;
 static wharf_str sizes_text = EMBEDDED;
 const wharf_str *print_sizes = &sizes_text;
 wharf_plugin *print_self;
@@ -69,8 +70,9 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     print_channel = stations_host->service(self, "wharf.channel", 1, 0);
     print_config = stations_host->service(self, "wharf.config", 1, 2);
     print_crypto = stations_host->service(self, "wharf.crypto", 1, 2);
+    print_push = stations_host->service(self, "wharf.push", 1, 0);
     if (!stations_locations || !print_blob || !print_fetch || !print_render || !print_events ||
-        !print_channel || !print_config || !print_crypto)
+        !print_channel || !print_config || !print_crypto || !print_push)
         return WHARF_UNAVAILABLE;
     return push_start(req);
 }

@@ -117,7 +117,8 @@ static void put_party(
 
 wharf_status trackers_leg_body(const struct order *o, const wharf_json **ret_body)
 {
-    static const char *const keys[] = {"type", "location_id", "layout_id", "tracking_update"};
+    static const char *const keys[] = {
+        "type", "location_id", "layout_id", "tracking_update", "notify_customer"};
     wharf_out *out = W->json->builder(o->req);
 
     W->json->open(out, NULL, '{');

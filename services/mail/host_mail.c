@@ -10,7 +10,7 @@
 #include "wharf/errors.h"
 #include "wharf/service/mail.h"
 
-enum { TOTAL_MS = 60000 };
+enum { TOTAL_MS = 60000, MINUTE_US = 60000000 };
 
 static bool m_enabled(wharf_plugin *self)
 {
@@ -79,6 +79,49 @@ static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, cons
     return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, NULL);
 }
 
+static bool m_turn(wharf_req *req, int64_t *ret_wait_us, int64_t *ret_pace_us)
+{
+    int64_t rate = req->engine->config->mail_per_minute;
+
+    *ret_pace_us = rate > 0 ? MINUTE_US / rate : 0;
+    return outbox_wanted(&req->access) || mail_turn(req, ret_wait_us);
+}
+
+/* Returns the server's words, without what a text may not have. */
+static wharf_str words_of(wharf_req *req, const struct mail_result *r)
+{
+    wharf_str s = arena_dupz(req->arena, r->words[0] ? r->words : r->trouble);
+
+    return utf8_valid(s.p, s.n) ? s : str_z("the server's words are no text");
+}
+
+static wharf_status m_deliver(
+    wharf_req *req, const wharf_mail_message *given, wharf_mail_answer *ret_answer)
+{
+    wharf_mail_answer answer = {.head = ret_answer->head, .words = str_z("")};
+    struct mail mail = read_message(req, given);
+    struct mail_result result = {.outcome = MAIL_SENT};
+    wharf_status s = WHARF_OK;
+
+    if (outbox_wanted(&req->access))
+        s = outbox_keep(req, &mail, NULL);
+    else
+        result = mail_send(req->engine->config, req->arena, &mail, req->now_us, time_left_ms(req));
+    if (s == WHARF_INVALID) { /* the message itself */
+        answer.outcome = WHARF_MAIL_REFUSED;
+        answer.words = arena_dup_str(req->arena, req->problems.list[0].text);
+        req_clear_problems(&req->problems);
+        s = WHARF_OK;
+    } else if (result.outcome != MAIL_SENT) {
+        answer.outcome = result.outcome == MAIL_REFUSED ? WHARF_MAIL_REFUSED : WHARF_MAIL_LATER;
+        answer.address = result.address;
+        answer.words = words_of(req, &result);
+    }
+    memcpy(
+        ret_answer, &answer, answer.head.size < sizeof(answer) ? answer.head.size : sizeof(answer));
+    return s;
+}
+
 static wharf_status m_queue(wharf_req *req, const wharf_mail_message *given, const char *path)
 {
     struct mail mail = read_message(req, given);
@@ -86,4 +129,5 @@ static wharf_status m_queue(wharf_req *req, const wharf_mail_message *given, con
     return mail_queue(req, &mail, path);
 }
 
-const wharf_mail_api host_mail = {WHARF_HEAD(wharf_mail_api), m_enabled, m_send, m_queue};
+const wharf_mail_api host_mail = {
+    WHARF_HEAD(wharf_mail_api), m_enabled, m_send, m_queue, m_turn, m_deliver};

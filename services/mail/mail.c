@@ -46,6 +46,30 @@ static size_t give(char *p, size_t size, size_t n, void *userdata)
     return n;
 }
 
+/* Keeps the last line by which the server refused something, without its end. */
+static size_t hear(char *p, size_t size, size_t n, void *userdata)
+{
+    char *words = ((struct mail_result *)userdata)->words;
+    size_t all = size * n, most = sizeof(((struct mail_result *)userdata)->words) - 1,
+           kept = all < most ? all : most;
+
+    if (!kept || (p[0] != '4' && p[0] != '5'))
+        return all;
+    while (kept && (p[kept - 1] == '\r' || p[kept - 1] == '\n'))
+        kept--;
+    memcpy(words, p, kept);
+    words[kept] = 0;
+    return all;
+}
+
+/* Tells whether a refusal is about an address: that of a recipient, or by its words (RFC 3463,
+ * X.1.X), since some servers judge it at the end. */
+static bool about_address(const struct mail_result *r)
+{
+    return str_starts(str_z(r->trouble), "RCPT failed") ||
+           str_starts(str_z(r->words + (r->words[0] ? 3 : 0)), " 5.1.");
+}
+
 static struct curl_slist *recipients(const wharf_str *to, size_t n_to)
 {
     struct curl_slist *list = NULL, *longer;
@@ -64,7 +88,7 @@ static struct curl_slist *recipients(const wharf_str *to, size_t n_to)
 #define SET(option, value) (ok = ok && curl_easy_setopt(easy, (option), (value)) == CURLE_OK)
 
 static bool set_up(CURL *easy, const struct config *c, const char *from, struct curl_slist *to,
-    struct reading *r, uint32_t total_ms, char *trouble)
+    struct reading *r, uint32_t total_ms, struct mail_result *result, char *trouble)
 {
     bool ok = true;
 
@@ -85,6 +109,8 @@ static bool set_up(CURL *easy, const struct config *c, const char *from, struct 
     SET(CURLOPT_MAIL_FROM, from);
     SET(CURLOPT_MAIL_RCPT, to);
     SET(CURLOPT_UPLOAD, 1L);
+    SET(CURLOPT_HEADERFUNCTION, hear);
+    SET(CURLOPT_HEADERDATA, result);
     SET(CURLOPT_READFUNCTION, give);
     SET(CURLOPT_READDATA, r);
     SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)r->text.n);
@@ -118,7 +144,7 @@ struct mail_result mail_send_built(const struct config *c, wharf_str sender,
     long answer = 0;
 
     snprintf(from, sizeof(from), "%.*s", STR_ARG(sender));
-    if (easy && set_up(easy, c, from, to, &reading, total_ms, trouble)) {
+    if (easy && set_up(easy, c, from, to, &reading, total_ms, &result, trouble)) {
         code = curl_easy_perform(easy);
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer);
     }
@@ -126,6 +152,7 @@ struct mail_result mail_send_built(const struct config *c, wharf_str sender,
     result.code = (int)answer;
     snprintf(result.trouble, sizeof(result.trouble), "%s",
         trouble[0] ? trouble : curl_easy_strerror(code));
+    result.address = result.outcome == MAIL_REFUSED && about_address(&result);
     curl_easy_cleanup(easy);
     curl_slist_free_all(to);
     return result;

@@ -23,6 +23,8 @@ struct mail_result {
     enum mail_outcome outcome;
     int code; /* of the server's last answer, 0: none */
     char trouble[256]; /* for the log */
+    bool address; /* MAIL_REFUSED: a recipient was, not the message */
+    char words[256]; /* the line by which the server refused it; "" */
 };
 
 /* Checks the settings of mail. Returns false and a problem when they do not fit each other. */

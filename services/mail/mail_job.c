@@ -141,21 +141,27 @@ static wharf_status over(
     return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
 
-/* Puts the mail off. Returns true when this minute's mails are sent; the job was asked for again,
- * at a moment of the next. */
-static bool put_off(struct wharf_req *req, wharf_status *ret)
+bool mail_turn(struct wharf_req *req, int64_t *ret_wait_us)
 {
     const struct limit_rate rate = {.rate = req->engine->config->mail_per_minute,
         .burst = req->engine->config->mail_per_minute,
         .period_us = MINUTE_US};
+
+    return !rate.rate || !req->engine->board ||
+           limit_take(&req->engine->board->limits, MAIL_BUCKET, &rate, clock_monotonic_us(),
+               ret_wait_us) >= 0;
+}
+
+/* Puts the mail off. Returns true when this minute's mails are sent; the job was asked for again,
+ * at a moment of the next. */
+static bool put_off(struct wharf_req *req, wharf_status *ret)
+{
     struct job_order order = {.job = "wharf.mail", .key = str_z("")};
     int64_t wait_us;
     struct buf args;
     struct jw w;
 
-    if (!rate.rate || !req->engine->board ||
-        limit_take(
-            &req->engine->board->limits, MAIL_BUCKET, &rate, clock_monotonic_us(), &wait_us) >= 0)
+    if (mail_turn(req, &wait_us))
         return false;
     order.run_at_us = req->now_us + wait_us + (int64_t)randombytes_uniform(MINUTE_US);
     buf_init(&args, JOB_ARGS_MAX);

@@ -11,6 +11,8 @@
 wharf_status mail_queue(struct wharf_req *req, const struct mail *m, const char *path);
 /* Runs the kernel's job "wharf.mail". */
 wharf_status mail_job(struct wharf_req *req, void *arg);
+/* Takes one of this minute's mails. False: they are sent; *ret_wait_us until the next may be. */
+bool mail_turn(struct wharf_req *req, int64_t *ret_wait_us);
 extern const char mail_job_policy[];
 
 #endif

@@ -5,7 +5,7 @@
 #include "mail/mail.h"
 #include "mail/mail_job.h"
 
-static const struct offered_service services[] = {{{"wharf.mail", 1, 1}, &host_mail}};
+static const struct offered_service services[] = {{{"wharf.mail", 1, 2}, &host_mail}};
 static const struct part_job jobs[] = {{"mail", mail_job, mail_job_policy}};
 
 static bool mail_open(struct engine *e, const struct worker_boot *boot, wharf_str *ret_error)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* As WHARF_DRAW_PDF and the others of wharf/service/draw.h. */
-enum draw_format { DRAW_PDF = 1, DRAW_PNG, DRAW_ZPL, DRAW_SOURCES };
+enum draw_format { DRAW_PDF = 1, DRAW_PNG, DRAW_ZPL, DRAW_SOURCES, DRAW_WORDS };
 enum draw_verdict { DRAW_GOOD, DRAW_TOO_COMPLEX, DRAW_REFUSED };
 enum {
     DRAW_BLOCK = 256 * 1024,

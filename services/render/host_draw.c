@@ -121,9 +121,9 @@ static wharf_status too_complex(struct draw_work *w, wharf_str reason)
 
 static bool begins_well(uint32_t format, wharf_str bytes)
 {
-    static const char *const begins[] = {"", "%PDF-", "\x89PNG\r\n\x1a\n", "^XA", ""};
+    static const char *const begins[] = {"", "%PDF-", "\x89PNG\r\n\x1a\n", "^XA", "", ""};
 
-    return !bytes.n || (format != WHARF_DRAW_SOURCES && str_starts(bytes, begins[format]));
+    return !bytes.n || (begins[format][0] && str_starts(bytes, begins[format]));
 }
 
 /* Takes the last frame of a run that ended well. */
@@ -245,7 +245,7 @@ static wharf_status d_draw(wharf_req *req, const wharf_draw_wish *wish, wharf_dr
     *w = (struct draw_work){.fd = -1, .wish = wish, .made = &made};
     buf_init(&w->bytes, DRAW_BYTES_MAX);
     arena_on_release(req->arena, free_work, w);
-    if (wish->format < WHARF_DRAW_PDF || wish->format > WHARF_DRAW_SOURCES || !wish->request.n)
+    if (wish->format < WHARF_DRAW_PDF || wish->format > WHARF_DRAW_WORDS || !wish->request.n)
         return req_fail(req, ERR_INTERNAL, NULL, "the wish is not one of wharf.draw");
     if (size_of(wish))
         s = run_work(req, w);

@@ -3,6 +3,7 @@
 SELECT resource, action, mode, status, match_by, location_id, save_result_date_format,
     duplicate_handling, key_id, source_url, source_file, parent_batch_id, properties, filters,
     column_mapping, file_options, save_upload, save_result, validate_only, disable_webhooks,
+    notify_customer,
     via = 'file', cancel_asked, lease, started_at, tries, runs,
     (
         SELECT jsonb_agg(

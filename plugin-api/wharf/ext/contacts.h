@@ -86,6 +86,22 @@ typedef struct wharf_contacts_match_api {
         wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret);
 } wharf_contacts_match_api;
 
+/* Service "contacts.notices", version 1.0: how contacts are told of their shipments by mail
+ * (docs/spec/07-events-and-webhooks.md section 16.3). Whatever the caller reaches. */
+typedef struct wharf_contacts_notices_api {
+    wharf_head head;
+    /* {"name", "email": text or null, "language": text or null (of its metadata), "opted_out",
+     * "bounced": booleans} of n contacts; ret has n places. NULL: there is no such contact. */
+    wharf_status (*reach)(
+        wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret);
+    /* The contact wants no more of them. */
+    wharf_status (*opt_out)(wharf_req *req, wharf_str contact_id);
+    /* The address was refused for good, in these words. Nothing is noted when the contact has
+     * another one by now, or is gone. */
+    wharf_status (*bounced)(
+        wharf_req *req, wharf_str contact_id, wharf_str address, wharf_str words);
+} wharf_contacts_notices_api;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* wharf/service/draw.h - labels and papers drawn from definitions: service "wharf.draw", version
- * 1.0 (docs/spec/05-documents-and-templates.md part C).
+ * 1.1 (docs/spec/05-documents-and-templates.md part C).
  *
  * A definition (elements, pages, variables) with its data becomes a PDF, a PNG or ZPL. Expanding,
  * laying out and drawing are done by a sandboxed process (docs/internals/cells.md); what a
@@ -21,7 +21,13 @@ enum wharf_draw_format {
     WHARF_DRAW_ZPL = 3,
     /* Nothing is drawn: the report's `sources` are the URLs of images after their variables, by
      * the path of the expanded element. */
-    WHARF_DRAW_SOURCES = 4
+    WHARF_DRAW_SOURCES = 4,
+    /* Since 1.1. Nothing is drawn: the body is {subject, text, html, data} (html may be null),
+     * texts with the placeholders of section 9.4 and the blocks {{if …}} {{else}} {{end}}. The
+     * report is {subject, text, html} with the values of data in place, which are escaped in html,
+     * and `missing`: null, or {path, message, line, column} of the first placeholder that stays
+     * empty for want of a value. Refused: `problems` have line and column too. */
+    WHARF_DRAW_WORDS = 5
 };
 
 enum { WHARF_DRAW_BLOBS_MAX = 1024, WHARF_DRAW_BYTES_MAX = 64 << 20 };

@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.5 (docs/internals/events.md).
+ * version 1.7 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -161,6 +161,17 @@ typedef struct wharf_events_api {
      * is where the data's last brace stands. */
     wharf_str (*with_parts)(
         wharf_req *req, wharf_str body, size_t at, wharf_str parts, wharf_str seen);
+
+    /* Since 1.6. As readers(), with the rights of users by role and locations. Who is not active
+     * sees nothing. Users see nothing of a test organization: they stand with the live one. */
+    wharf_status (*user_readers)(wharf_req *req, const wharf_str *user_ids, size_t n,
+        const wharf_event_reader **ret_readers);
+
+    /* Since 1.7. From here on nobody whom the request's changes concern is to be told of them,
+     * such as the recipients of shipments: a batch with notify_customer false. Asked by the modules
+     * whose rows these are. */
+    void (*silence)(wharf_req *req, bool quiet);
+    bool (*silent)(const wharf_req *req);
 } wharf_events_api;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.1.
+/* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.2.
  *
  * What is in a text can't become a header; the message carries Date, Message-ID and From by
  * itself (docs/reference/net.md). Rules of this header: wharf/plugin.h. All functions are
@@ -27,6 +27,22 @@ typedef struct wharf_mail_message {
     wharf_str unsubscribe;
 } wharf_mail_message;
 
+enum wharf_mail_outcome {
+    WHARF_MAIL_SENT = 0,
+    WHARF_MAIL_REFUSED = 1, /* for good: trying again changes nothing */
+    WHARF_MAIL_LATER = 2 /* not reached, or it said later; or no mail server is configured */
+};
+
+/* What became of a mail, since 1.2. The caller sets head. */
+typedef struct wharf_mail_answer {
+    wharf_head head;
+    uint32_t outcome; /* enum wharf_mail_outcome */
+    /* Of a refusal: it is the address that was refused, not the message. */
+    bool address;
+    /* What the server said last, in one line, else why there was no answer. */
+    wharf_str words;
+} wharf_mail_answer;
+
 typedef struct wharf_mail_api {
     wharf_head head;
     /* Is a mail server configured? [any] */
@@ -40,6 +56,13 @@ typedef struct wharf_mail_api {
      * (docs/reference/net.md). Here only what is wrong with the message itself is a problem:
      * mail.refused. */
     wharf_status (*queue)(wharf_req *req, const wharf_mail_message *m, const char *path);
+    /* 1.2, for modules that have a queue of their own. Takes one of this minute's mails
+     * (mail.max_per_minute). False: they are sent; *ret_wait_us until the next may be, and
+     * *ret_pace_us between those behind it. */
+    bool (*turn)(wharf_req *req, int64_t *ret_wait_us, int64_t *ret_pace_us);
+    /* 1.2: sends as send() does, and tells what became of it. WHARF_OK whatever that is. */
+    wharf_status (*deliver)(
+        wharf_req *req, const wharf_mail_message *m, wharf_mail_answer *ret_answer);
 } wharf_mail_api;
 
 #ifdef __cplusplus

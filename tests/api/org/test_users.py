@@ -6,7 +6,7 @@ from wharf import make_location, soon
 
 USERS = "/v1/users"
 FIELDS = ["object", "id", "name", "email", "role", "role_id", "phone", "profile_id", "status", "allow_all_locations", "locations",
-          "notification_events", "fcm_tokens", "developer_mode", "dark_mode", "show_dock", "onboarded_apps", "scopes", "requirements", "metadata",
+          "notification_events", "fcm_tokens", "quiet_hours", "language", "developer_mode", "dark_mode", "show_dock", "onboarded_apps", "scopes", "requirements", "metadata",
           "signed_in_at", "created_at", "updated_at", "created_by", "updated_by"]
 
 
@@ -293,3 +293,25 @@ def test_deleted_users_leave_the_stations(fresh, admin, place):
     station = make_station(admin, place, allow_all_users=False, allowed_users=[a, b])["id"]
     admin.delete(f"{USERS}/{a}")
     assert admin.get(f"{STATIONS}/{station}").data["allowed_users"] == [b]
+
+
+@pytest.mark.parametrize("hours", ["22:00", [], {}, {"from": "22:00", "to": "07:00"}, {"from": "22:00", "time_zone": "UTC"}, {"from": "24:00", "to": "07:00", "time_zone": "UTC"},
+                                   {"from": "22:60", "to": "07:00", "time_zone": "UTC"}, {"from": "9:00", "to": "07:00", "time_zone": "UTC"}, {"from": "22:00", "to": 7, "time_zone": "UTC"},
+                                   {"from": "07:00", "to": "07:00", "time_zone": "UTC"}, {"from": "22:00", "to": "07:00", "time_zone": "Berlin"},
+                                   {"from": "22:00", "to": "07:00", "time_zone": ""}, {"from": "22:00", "to": "07:00", "time_zone": "../etc/passwd"},
+                                   {"from": "22:00", "to": "07:00", "time_zone": "UTC", "days": []}])
+def test_hours_that_are_none(admin, hours):
+    admin.refused("POST", USERS, 400, "validation.failed", ["quiet_hours"], body={"name": "ann", "email": "ann@example.com", "quiet_hours": hours})
+
+
+def test_quiet_hours_and_language(fresh, admin):
+    hours = {"from": "22:00", "to": "07:30", "time_zone": "Europe/Berlin"}
+    row = user(admin, quiet_hours=hours, language="pt-BR")
+    assert row["quiet_hours"] == hours and row["language"] == "pt-BR"
+    plain = user(admin, "plain")
+    assert plain["quiet_hours"] is plain["language"] is None
+    path = f"{USERS}/{row['id']}"
+    assert admin.post(path, {"dark_mode": True}, expect=200).data["quiet_hours"] == hours
+    assert admin.post(path, {"quiet_hours": None, "language": None}, expect=200).data["quiet_hours"] is None
+    for wrong in ("german language", "d", "de_DE"):
+        admin.refused("POST", path, 400, "validation.failed", ["language"], body={"language": wrong})

@@ -1,12 +1,12 @@
 """Signals by push services: spec 04 section 9.2, against services of the test's own that check what they are sent."""
 import base64
 import json
-import subprocess
 import time
 import urllib.parse
 
 import pytest
 
+from fcm import TOKEN_LIFE, Google, fcm_error, reply
 from receivers import Receivers, signature, status
 from test_print_jobs import JOBS, Shop
 from test_print_sessions import until
@@ -14,22 +14,6 @@ from wharf import STATIONS, Client, Server, station_body
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 API_KEY = "pushy+key/of the test"
-TOKEN_LIFE = 3599
-
-
-def decode(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def reply(code, body, **headers):
-    return lambda handler: handler.answer(code, json.dumps(body).encode(), Content_Type="application/json", **headers)
-
-
-def fcm_error(code, status_word, error_code, message="no", **violation):
-    details = [{"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": error_code}]
-    if violation:
-        details.append({"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]})
-    return reply(code, {"error": {"code": code, "message": message, "status": status_word, "details": details}})
 
 
 class World:
@@ -37,15 +21,9 @@ class World:
     SEND = "/v1/projects/labels-1/messages:send"
 
     def __init__(self, folder):
-        self.web, self.offset, self.tokens = Receivers(), 0, 0
-        self.key, self.public, self.account = folder / "key.pem", folder / "public.pem", folder / "account.json"
-        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", self.key], check=True, capture_output=True)
-        subprocess.run(["openssl", "pkey", "-in", self.key, "-pubout", "-out", self.public], check=True)
-        self.account.write_text(json.dumps({"type": "service_account", "project_id": "labels-1", "private_key_id": "k1", "private_key": self.key.read_text(),
-                                            "client_email": "printer@labels-1.iam.example", "token_uri": self.web.url("/token")}))
-        self.folder = folder
-        self.web.answers["/token"] = self.give_token
-        self.web.answers[self.SEND] = self.good = reply(200, {"name": "projects/labels-1/messages/1"})
+        self.web, self.offset = Receivers(), 0
+        self.google = Google(self.web, folder)
+        self.key, self.public, self.account, self.good = self.google.key, self.google.public, self.google.account, self.google.good
         self.web.answers["/push"] = reply(200, {"success": True, "id": "1"})
         self.server = Server("--modules", "org,locations,stations", "--test-clock", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true",
                              "--set", "stations.offline_after=45", *self.settings())
@@ -58,23 +36,8 @@ class World:
 
     def ahead(self, seconds):
         self.offset += seconds
+        self.google.ahead(self.offset)
         self.system.post("/v1/system/clock", {"offset_seconds": self.offset}, expect=200)
-
-    def give_token(self, handler):
-        """As Google does: looks at the grant, the signature and each claim."""
-        form = urllib.parse.parse_qs(handler.sent.decode())
-        head, claims, mark = form["assertion"][0].split(".")
-        (self.folder / "mark").write_bytes(decode(mark))
-        done = subprocess.run(["openssl", "dgst", "-sha256", "-verify", self.public, "-signature", self.folder / "mark"], input=f"{head}.{claims}".encode(), capture_output=True)
-        head, claims, now = json.loads(decode(head)), json.loads(decode(claims)), time.time() + self.offset
-        good = (done.returncode == 0 and head == {"alg": "RS256", "typ": "JWT", "kid": "k1"} and form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
-                and claims["iss"] == "printer@labels-1.iam.example" and claims["aud"] == self.web.url("/token")
-                and claims["scope"] == "https://www.googleapis.com/auth/firebase.messaging"
-                and abs(claims["iat"] - now) < 60 and claims["exp"] - claims["iat"] == 3600 and set(claims) == {"iss", "aud", "scope", "iat", "exp"})
-        if good:
-            self.tokens += 1
-        handler.answer(200 if good else 400, json.dumps({"access_token": f"secret-bearer-{self.tokens}", "expires_in": TOKEN_LIFE, "token_type": "Bearer"}
-                                                       if good else {"error": "invalid_grant"}).encode())
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +98,7 @@ def test_fcm(world, org):
     job = s.make(expire_after=600)
     one, = s.wait(1)
     data = one.event["message"].pop("data")
-    assert one["authorization"] == f"Bearer secret-bearer-{world.tokens}" and one["content-type"] == "application/json"
+    assert one["authorization"] == f"Bearer secret-bearer-{world.google.tokens}" and one["content-type"] == "application/json"
     ttl = one.event["message"]["android"].get("ttl")
     assert one.event["message"] | {"data": 0} == {"token": s.token, "data": 0, "android": {"priority": "HIGH", "ttl": ttl}} and 590 <= int(ttl[:-1]) <= 600
     data = one.event["message"]["data"]
@@ -147,11 +110,11 @@ def test_fcm(world, org):
     assert "push_deliveries" not in s.get(job)
     s.make()
     s.wait(2)
-    assert world.tokens == 1  # kept
+    assert world.google.tokens == 1  # kept
     world.ahead(TOKEN_LIFE - 299)
     s.make()
     s.wait(3)
-    assert world.tokens == 2  # five minutes before its end
+    assert world.google.tokens == 2  # five minutes before its end
 
 
 def test_cancel_and_station_are_told(world, org):
@@ -212,12 +175,12 @@ def test_refused_for_good(world, org, driver, path, answer):
 
 
 def test_a_refused_access_token_is_changed_once(world, org):
-    s, before = Pushed(world, org, "Renewed"), world.tokens
+    s, before = Pushed(world, org, "Renewed"), world.google.tokens
     world.web.answers[World.SEND] = [status(401), world.good]
     job = s.make()
     assert [(d["status"], d["attempts"]) for d in s.ended(job)] == [("delivered", 1)]
     first, second = s.got()
-    assert first["authorization"] != second["authorization"] == f"Bearer secret-bearer-{world.tokens}" and world.tokens <= before + 2
+    assert first["authorization"] != second["authorization"] == f"Bearer secret-bearer-{world.google.tokens}" and world.google.tokens <= before + 2
     world.web.answers[World.SEND] = status(401)
     job = s.make()
     assert [(d["status"], d["http_status"]) for d in s.ended(job)] == [("failed", 401)] and len(s.got()) == 4
@@ -277,7 +240,7 @@ def test_no_access_token(world, org):
     job = s.make()
     s.tried(job, 1)
     assert s.deliveries(job)[0]["error"] == "token: invalid_grant" and s.got() == []
-    world.web.answers["/token"] = world.give_token
+    world.web.answers["/token"] = world.google.give_token
     world.ahead(1)
     assert s.ended(job)[0]["status"] == "delivered"
 
