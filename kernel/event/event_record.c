@@ -145,8 +145,8 @@ static struct access narrowed(
     return own;
 }
 
-struct event *event_for(struct arena *a, const struct principal *who,
-    const struct wharf_json *within, struct event *e)
+struct event *event_for(
+    struct arena *a, const struct principal *who, const struct wharf_json *within, struct event *e)
 {
     struct event *bare = e->bare ? e->bare : e, *own;
     struct access access = who->access;

@@ -82,7 +82,7 @@ enum sight event_sight(const struct principal *who, const struct event *e);
 /* Returns the event as the principal sees it, NULL when it may not see it. An event without parts
  * is the same for all who see it, and returned as it is. within: the only locations that the
  * receiver is for, an array of ids; or NULL. What is made is in a. */
-struct event *event_for(struct arena *a, const struct principal *who,
-    const struct wharf_json *within, struct event *e);
+struct event *event_for(
+    struct arena *a, const struct principal *who, const struct wharf_json *within, struct event *e);
 
 #endif

@@ -274,8 +274,7 @@ static const wharf_event *ev_for_reader(wharf_req *req, const wharf_event_reader
     const wharf_json *locations, const wharf_event *e)
 {
     struct event *own = reader && reader->who
-                            ? event_for(req->arena, reader->who, locations,
-                                  (struct event *)e)
+                            ? event_for(req->arena, reader->who, locations, (struct event *)e)
                             : NULL;
 
     return own ? &own->pub : NULL;

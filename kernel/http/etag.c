@@ -1,5 +1,5 @@
-/* etag.c - entity tags of rows that are read or written, and 304 (docs/spec/01-platform.md section 8.2). If-Match is
- * answered where the row is locked (resource/precondition.c). */
+/* etag.c - entity tags of rows that are read or written, and 304 (docs/spec/01-platform.md
+ * section 8.2). If-Match is answered where the row is locked (resource/precondition.c). */
 #include <stdio.h>
 #include <xxhash.h>
 

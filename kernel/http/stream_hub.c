@@ -257,8 +257,7 @@ static bool wanted(const struct stream *st, const struct event *e)
            one_of(st->locations, st->n_locations, p->location_id);
 }
 
-static void add_event(
-    struct stream_hub *h, struct arena *a, struct stream *st, struct event *e)
+static void add_event(struct stream_hub *h, struct arena *a, struct stream *st, struct event *e)
 {
     struct arena_mark mark = arena_mark(a);
     const struct event *own;

@@ -152,8 +152,8 @@ wharf_str parts_members(struct arena *a, wharf_str parts, wharf_str seen)
 
 wharf_str parts_put(struct arena *a, wharf_str text, size_t at, wharf_str added)
 {
-    return arena_printf(a, "%.*s%.*s%.*s", (int)at, text.p, STR_ARG(added), (int)(text.n - at),
-        text.p + at);
+    return arena_printf(
+        a, "%.*s%.*s%.*s", (int)at, text.p, STR_ARG(added), (int)(text.n - at), text.p + at);
 }
 
 wharf_str parts_shown(struct arena *a, wharf_str object, wharf_str parts, const struct access *who)

@@ -23,7 +23,6 @@ wharf_str parts_members(struct arena *a, wharf_str parts, wharf_str seen);
 /* Returns the text with these members put in at the place. */
 wharf_str parts_put(struct arena *a, wharf_str text, size_t at, wharf_str members);
 /* Returns the object as the principal sees it. who NULL: sees everything. */
-wharf_str parts_shown(
-    struct arena *a, wharf_str object, wharf_str parts, const struct access *who);
+wharf_str parts_shown(struct arena *a, wharf_str object, wharf_str parts, const struct access *who);
 
 #endif

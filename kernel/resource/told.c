@@ -40,8 +40,8 @@ static wharf_str make_parts(
         if (p->one)
             jw_bool(&w, "one", true);
         if (!PQgetisnull(r, row, at))
-            jw_raw(&w, "lines",
-                (wharf_str){PQgetvalue(r, row, at), (size_t)PQgetlength(r, row, at)});
+            jw_raw(
+                &w, "lines", (wharf_str){PQgetvalue(r, row, at), (size_t)PQgetlength(r, row, at)});
         jw_close(&w, '}');
     }
     jw_close(&w, '}');

@@ -465,9 +465,8 @@ static void check_told(struct compile *c, const struct field *f, const struct pl
 
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {
-        "created", "updated", "deleted", "without", "newest", "quiet", "parts", "disable_webhooks",
-        NULL};
+    static const char *const keys[] = {"created", "updated", "deleted", "without", "newest",
+        "quiet", "parts", "disable_webhooks", NULL};
     const struct wharf_json *events = json_get(x, "events");
     struct place e_at = place_key(at, WHARF_S("events")),
                  w_at = place_key(&e_at, WHARF_S("without"));

@@ -19,8 +19,8 @@ bool wants_type(const wharf_json *patterns, wharf_str type)
     return false;
 }
 
-wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e,
-    const wharf_event **ret_event)
+wharf_status delivery_wanted(
+    wharf_req *req, const struct wanting *w, const wharf_event *e, const wharf_event **ret_event)
 {
     const wharf_json *body;
     wharf_status s;

@@ -62,8 +62,8 @@ static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str i
 
     if (W->res->fetch(req, "webhook", id, 0, &rec) != WHARF_OK) {
         W->err->clear(req);
-        return W->err->fail(req, ERR_VALIDATION_FAILED, path, "There is no webhook %.*s", (int)id.n,
-            id.p);
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, path, "There is no webhook %.*s", (int)id.n, id.p);
     }
     if (is(field_text(rec, WEBHOOK_STATUS), "disabled"))
         return W->err->fail(req, ERR_WEBHOOK_DISABLED, path, NULL);

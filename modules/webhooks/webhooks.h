@@ -48,7 +48,6 @@ int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback);
 /* Returns a column of a row; the fallback when it is null. */
 int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback);
 
-
 /* ---- webhook_secrets.c: the secrets that sign, newest first ---- */
 
 #define SECRETS_MAX (OLD_SECRETS_MAX + 1)
@@ -179,9 +178,10 @@ struct wanting { /* what a webhook wants to hear of */
     int64_t since_us; /* when it was made: what happened before is not for it */
 };
 /* Judges whether the webhook wants the event. The filter is asked of the body, which is parsed
- * when it comes to that. *ret_event: the event as the webhook sees it; NULL: it does not want it. */
-wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e,
-    const wharf_event **ret_event);
+ * when it comes to that. *ret_event: the event as the webhook sees it; NULL: it does not want
+ * it. */
+wharf_status delivery_wanted(
+    wharf_req *req, const struct wanting *w, const wharf_event *e, const wharf_event **ret_event);
 /* Tells whether a subscription to these patterns takes the type. */
 bool wants_type(const wharf_json *patterns, wharf_str type);
 

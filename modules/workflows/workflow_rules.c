@@ -356,7 +356,7 @@ static int64_t version_number(wharf_str text)
     return good ? strtoll(text.p, NULL, 10) : 0;
 }
 
-/* One workflow in a form that it does not have is not found; how the others look say the fields. */
+/* Finds no workflow in a form that it does not have; how it looks in one say the fields. */
 static wharf_status rows(wharf_req *req, wharf_where *where)
 {
     static const char sql[] =

@@ -260,8 +260,8 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
 
 /* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. *event: as
  * the workflow sees it. */
-static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf_event **event,
-    const wharf_json **ret)
+static wharf_status wanted(
+    wharf_req *req, const struct listener *l, const wharf_event **event, const wharf_json **ret)
 {
     const wharf_event *e = *event;
     bool own = is(e->actor_type, "workflow") && same(e->actor_id, l->id), takes = false;

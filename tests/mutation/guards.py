@@ -10,6 +10,7 @@ DECLARED = "tests/api/plugins/test_declarations.py"
 SHARES, OWNERS = "tests/api/jobs/test_job_shares.py", "tests/api/webhooks/test_subscription_rights.py"
 BESIDE = "tests/isolation/test_walls_beside.py::test_subscriptions_send_only_what_their_key_may_see"
 
+PARTS = "tests/api/events/test_events_parts.py"
 SERVICE, LEVELS = "tests/api/items/test_stock_service.py", "tests/api/items/test_levels.py"
 
 GUARDS = [
@@ -48,8 +49,10 @@ GUARDS = [
     ("guard: requests in the log, by what their key reached", "list_sql.c", "    } else if (!who->all_locations) {\n        sql_addf(s, \" AND %s <@ \", r->reach);", "    } else if (0) {\n        sql_addf(s, \" AND %s <@ \", r->reach);",
      TOLD + "::test_requests_of_others"),
     ("guard: requests in the log, by what their key read", "list_sql.c", "if (r->areas && !who->reads_all) {", "if (0) {", TOLD + "::test_requests_of_others"),
-    ("guard: a row that moves takes its event along", "history.c", "locations = $8::jsonb, audience = $9::jsonb WHERE", "locations = COALESCE(locations, $8::jsonb), audience = $9::jsonb WHERE", TOLD),
-    ("guard: the live stream", "stream_hub.c", "event_sight(st->who, e) == SIGHT_YES;", "true;", TOLD + "::test_the_live_stream_of_rows_with_several_locations"),
+    ("guard: a row that moves takes its event along", "history.c", "previous_attributes = $7::json, locations = $8::jsonb", "previous_attributes = $7::json, locations = COALESCE(locations, $8::jsonb)", TOLD),
+    ("guard: the live stream", "stream_hub.c", "wanted(st, e) ? event_for(a, st->who, NULL, e) : NULL", "wanted(st, e) ? e : NULL", TOLD + "::test_the_live_stream_of_rows_with_several_locations"),
+    ("guard: the parts of an event, by location and scope", "seen_parts.c", "return (!resource.n || query_reads(who, resource)) && seen_by_location(who, seen_one(a, at));", "return at.n + 1 > 0;", PARTS),
+    ("guard: the parts of an event, of a webhook's locations", "delivery.c", "hooks_events->for_reader(req, w->reader, w->locations, e);", "hooks_events->for_reader(req, w->reader, NULL, e);", PARTS),
     ("guard: links to rows that one does not see", "references.c", "return missing != NULL && refuse_unseen(req, writes, n, f, lists, refused);", "return missing != NULL || refuse_unseen(req, writes, n, f, lists, refused);",
      TOLD + "::test_links_to_rows_of_other_locations"),
     ("guard: an answer is given again to who reaches as much", "idempotency.c", "if (!may_be_shown(req, r))", "if (0 && !may_be_shown(req, r))", TOLD + "::test_a_replay_judges_places"),
@@ -59,12 +62,12 @@ GUARDS = [
     ("guard: nobody computes an address's id", "location_address.c", "locations_crypto->keyed_hash(req, \"locations.address\", normal_of(req, a, true), hash);", "wharf_str plain = locations_text->sha256(req, normal_of(req, a, true));\n\n    for (int i = 0; i < 32; i++)\n        sscanf(plain.p + 2 * i, \"%2hhx\", &hash[i]);",
      "tests/api/locations/test_locations.py"),
     # ---- whose rights ----
-    ("guard: a webhook sends what its key may see", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", TOLD + "::test_a_webhook_has_the_rights_of_its_key"),
-    ("guard: a webhook sends what its key may see, in the walk", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", BESIDE),
-    ("guard: an integration sends what its key may see", "outgoing.c", "if (!int_events->sees(readers[k], events[i]))", "if (0)", OWNERS),
-    ("guard: an integration sends what its key may see, in the walk", "outgoing.c", "if (!int_events->sees(readers[k], events[i]))", "if (0)", BESIDE),
-    ("guard: a workflow hears what its publisher may see", "workflow_triggers.c", "|| !flow_events->sees(l->reader, e))", ")", TOLD + "::test_workflows_hear_what_their_publisher_may_see"),
-    ("guard: a workflow hears what its publisher may see, in the walk", "workflow_triggers.c", "|| !flow_events->sees(l->reader, e))", ")", BESIDE),
+    ("guard: a webhook sends what its key may see", "delivery.c", "e = hooks_events->for_reader(req, w->reader, w->locations, e);", "(void)req;", TOLD + "::test_a_webhook_has_the_rights_of_its_key"),
+    ("guard: a webhook sends what its key may see, in the walk", "delivery.c", "e = hooks_events->for_reader(req, w->reader, w->locations, e);", "(void)req;", BESIDE),
+    ("guard: an integration sends what its key may see", "outgoing.c", "int_events->for_reader(req, readers[k], row_json(wanting, k, 2), events[i]);", "events[i];", OWNERS),
+    ("guard: an integration sends what its key may see, in the walk", "outgoing.c", "int_events->for_reader(req, readers[k], row_json(wanting, k, 2), events[i]);", "events[i];", BESIDE),
+    ("guard: a workflow hears what its publisher may see", "workflow_triggers.c", "flow_events->for_reader(req, l->reader, l->locations, e);", "e;", TOLD + "::test_workflows_hear_what_their_publisher_may_see"),
+    ("guard: a workflow hears what its publisher may see, in the walk", "workflow_triggers.c", "flow_events->for_reader(req, l->reader, l->locations, e);", "e;", BESIDE),
     ("guard: who chooses the url gives the rights", "webhook_rules.c", " &&\n        !W->res->changed(old_rec, new_rec, WEBHOOK_URL) && !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))", ")", OWNERS),
     ("guard: a subscription needs the read scopes", "webhook_checks.c", "            hooks_events->need_pattern(req, pattern);", "            (void)pattern;", TOLD + "::test_events_do_not_get_round_read_scopes"),
     ("guard: a stream needs the read scopes", "stream_open.c", "if (!str_ends(st->types[i], \"*\"))", "if (0)", TOLD + "::test_events_do_not_get_round_read_scopes"),

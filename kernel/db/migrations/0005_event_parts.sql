@@ -1,4 +1,4 @@
 -- wharf: phase=expand
--- What of an event's data not everybody sees who sees the event, with where each line is
+-- The lines of an event's data that not everybody sees who sees the event, with where each is
 -- (spec 07 section 4.2); NULL: nothing.
 ALTER TABLE wharf.event ADD COLUMN parts json;
