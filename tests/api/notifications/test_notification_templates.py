@@ -20,7 +20,7 @@ def shop(world):
 
 
 def body(**more):
-    return {"occasion": "delivered", "language": "en", "subject": "Here: {{shipment.tracking_number}}", "text": "Dear {{contact.name}}, {{tracking_url}}", **more}
+    return {"occasion": "delivered", "language": "en", "subject": "Here: {{shipment.tracking_number}}", "text": "Dear {{contact.name}}", **more}
 
 
 def make(shop, **more):
