@@ -19,7 +19,7 @@ void customers_declare(wharf_decl *d, const wharf_decl_api *api)
     if (events)
         events->step(d, &step);
     api->job(d, "customer_mail", customer_send, NULL,
-        WHARF_S("{\"transaction\": \"own\", \"retries\": 20, \"backoff\": {\"first\": \"30s\", "
+        WHARF_S("{\"transaction\": \"own\", \"retries\": 20, \"backoff\": {\"first\": \"5s\", "
                 "\"max\": \"2h\"}, \"timeout\": \"3m\"}"));
     api->job(d, "customer_sweep", customer_sweep, NULL,
         WHARF_S("{\"every\": \"10m\", \"for\": \"organizations\", \"retries\": 1}"));

@@ -7,9 +7,9 @@
 /* Tells whether this write, or the batch that it is of, said that no customer is to be told. */
 static bool is_quiet(wharf_req *req, const wharf_rec *rec)
 {
-    const wharf_json *notify = W->res->input(rec, SHIPMENT_NOTIFY_CUSTOMER);
-
-    return (notify && !json_truth(notify)) || shipments_events->silent(req);
+    return (W->res->sent(rec, SHIPMENT_NOTIFY_CUSTOMER) &&
+               !field_int(rec, SHIPMENT_NOTIFY_CUSTOMER)) ||
+           shipments_events->silent(req);
 }
 
 wharf_status shipments_history_open(

@@ -119,8 +119,9 @@ static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, whar
         W->json->put(out, "provider_id", val_text_or_null(field_text(rec, TRACKER_PROVIDER_ID)));
     if (field_int(rec, TRACKER_FORCE_UPDATE))
         W->json->put(out, "force_update", val_bool(true));
-    if (W->res->input(rec, TRACKER_NOTIFY_CUSTOMER))
-        W->json->put(out, "notify_customer", val_json(W->res->input(rec, TRACKER_NOTIFY_CUSTOMER)));
+    if (W->res->sent(rec, TRACKER_NOTIFY_CUSTOMER))
+        W->json->put(
+            out, "notify_customer", val_bool(field_int(rec, TRACKER_NOTIFY_CUSTOMER) != 0));
     W->json->close(out);
     s = W->json->result(req, out, &body);
     return s == WHARF_OK ? W->res->update(req, "shipment", current->id, body, NULL) : s;

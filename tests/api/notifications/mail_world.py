@@ -1,4 +1,5 @@
 """A server that mails customers, and the mail server that takes its mails."""
+import asyncio
 import email
 import email.policy
 import re
@@ -14,13 +15,27 @@ ON = {"notifications": {"customers": {"enabled": True}}}
 
 
 class Post(Sink):
-    """Refuses spam@ when it has read the mail, unknown@ and full@ before; `slow` seconds pass before it answers."""
+    """Refuses spam@ when it has read the mail, unknown@ and full@ before, and all for now while it is `down`. `hooks`: what happens at a step, once."""
 
     def __init__(self):
         super().__init__()
-        self.slow, self.at = 0, []
+        self.at, self.hooks, self.down = [], {}, False
+
+    def hook(self, name):
+        """Runs what a test wants to happen at this step, once."""
+        if name in self.hooks:
+            self.hooks.pop(name)()
+
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        self.hook("rcpt")
+        if self.down:
+            return "451 not now"
+        return await super().handle_RCPT(server, session, envelope, address, options)
 
     async def handle_DATA(self, server, session, envelope):
+        self.hook("data")
+        if "answered" in self.hooks:
+            asyncio.get_running_loop().call_later(0.01, self.hook, "answered")
         if any(a.startswith("spam") for a in envelope.rcpt_tos):
             return "554 5.7.1 we do not like it"
         self.at.append(time.monotonic())
@@ -47,8 +62,8 @@ class World:
         self.offset += seconds
         self.system.post("/v1/system/clock", {"offset_seconds": self.offset}, expect=200)
 
-    def shop(self, **settings):
-        return Shop(self, **settings)
+    def shop(self, settings=None, on=True):
+        return Shop(self, settings, on)
 
 
 class Shop:
@@ -111,11 +126,11 @@ class Shop:
 
 
 def text(message):
-    return message.get_body(("plain",)).get_content()
+    return message.get_body(("plain",)).get_content().replace("\r\n", "\n")
 
 
 def html(message):
-    return message.get_body(("html",)).get_content()
+    return message.get_body(("html",)).get_content().replace("\r\n", "\n")
 
 
 def press(url):
