@@ -40,7 +40,8 @@ def test_web_push_takes_what_is_sent(world):
     until(lambda: browser.raw and other.raw)
     got, = browser.raw
     flipped = bytes([*got.body[:-1], got.body[-1] ^ 1])
-    good, changed, not_his = judge((browser, got, got.body), (browser, got, flipped), (other, got, got.body))
+    good, changed, not_his = said = judge((browser, got, got.body), (browser, got, flipped), (other, got, got.body))
+    assert "wrong" not in good, said
     assert json.loads(good["text"]) == browser.got()[0] and json.loads(good["text"])["data"]["resource_id"] == contact
     assert "wrong" in changed and "wrong" in not_his
     assert good["claims"]["aud"] == f"http://127.0.0.1:{world.web.port}" and good["claims"]["sub"] == "mailto:ops@example.com"

@@ -7,7 +7,7 @@ import pytest
 import requests
 from mail_world import World, html, look, press, text
 
-from wharf import Client, until
+from wharf import WAIT, Client, until
 
 AT_ONCE, LIMIT = int(os.environ.get("WHARF_MAILS_AT_ONCE", "80")), int(os.environ.get("WHARF_MAILS_A_MINUTE", "60"))
 
@@ -65,7 +65,7 @@ def test_one_click_as_mail_readers_do_it(shop):
     message = shop.mail(ada)
     url = message["List-Unsubscribe"].strip("<>")
     assert url.startswith("https://wharf.example/v1/notifications/opt-out?token=") and message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    r = requests.post(shop.link(message), data="List-Unsubscribe=One-Click", headers={"Content-Type": "application/x-www-form-urlencoded"}, timeout=30, verify=False)
+    r = requests.post(shop.link(message), data="List-Unsubscribe=One-Click", headers={"Content-Type": "application/x-www-form-urlencoded"}, timeout=WAIT, verify=False)
     assert r.status_code == 200 and notifications(shop, ada)["opted_out_at"]
 
 
