@@ -65,12 +65,14 @@ wharf_status notification_end(wharf_req *req, wharf_str id, const char *status, 
     static const char sql[] =
         "UPDATE notifications.notification SET status = $2, reason = $3, next_attempt_at = NULL,"
         " sent_at = CASE WHEN $2 = 'sent' THEN $4::timestamptz END, version = version + 1,"
-        " updated_at = $4::timestamptz WHERE id = $1 AND status = 'waiting'"
+        " updated_at = $4::timestamptz"
+        " WHERE organization_id = $5::text AND id = $1 AND status = 'waiting'"
         " RETURNING kind, channel";
     const wharf_val args[] = {val_text(id), val_text(z(status)),
-        reason ? val_text(z(reason)) : val_null(), val_time(W->req->now_us(req))};
+        reason ? val_text(z(reason)) : val_null(), val_time(W->req->now_us(req)),
+        val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 4, &rows);
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
@@ -83,9 +85,10 @@ wharf_status notification_tried(wharf_req *req, wharf_str id, int64_t next_us)
     static const char sql[] =
         "UPDATE notifications.notification SET attempts = attempts + 1, next_attempt_at ="
         " COALESCE($2::timestamptz, next_attempt_at), version = version + 1,"
-        " updated_at = $3::timestamptz WHERE id = $1 AND status = 'waiting'";
-    const wharf_val args[] = {
-        val_text(id), next_us ? val_time(next_us) : val_null(), val_time(W->req->now_us(req))};
+        " updated_at = $3::timestamptz"
+        " WHERE organization_id = $4::text AND id = $1 AND status = 'waiting'";
+    const wharf_val args[] = {val_text(id), next_us ? val_time(next_us) : val_null(),
+        val_time(W->req->now_us(req)), val_text(W->req->organization(req))};
 
-    return W->db->exec(req, sql, args, 3, NULL);
+    return W->db->exec(req, sql, args, 4, NULL);
 }
