@@ -398,6 +398,15 @@ static const struct definition *audience_of(
     return of ? of->def : NULL;
 }
 
+/* Tells whether one statement made at the start creates a row: no rule, hook or other table has a
+ * say in what is written or shown. */
+static bool creates_plainly(const struct resource *res, const struct definition *d)
+{
+    return !any_create_hook(res) && !computes(res) && !res->reads_by_rules && !res->search_rule &&
+           !d->audience.through && only_columns(d) && !d->ids.pattern &&
+           !d->events.disable_webhooks && !d->events.n_parts;
+}
+
 static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
 {
     const struct definition *d = res->def;
@@ -436,9 +445,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
         d->storage.retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     note_read_rules(res);
-    res->plain_create = !any_create_hook(res) && !computes(res) && !res->reads_by_rules &&
-                        !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->ids.pattern && !d->events.disable_webhooks && !d->events.n_parts;
+    res->plain_create = creates_plainly(res, d);
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);
