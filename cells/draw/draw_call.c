@@ -5,7 +5,6 @@
 #include "draw.h"
 #include "draw_aside.h"
 #include "draw_call.h"
-#include "draw_words.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -86,10 +85,8 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
         d.request = json_parse(d.arena, arena_dup(d.arena, (const char *)p, call->request), &bad);
     d.body = json_get(d.request, "body");
     good = good && json_is(d.body, JSON_OBJECT) && call->format >= DRAW_PDF &&
-           call->format <= DRAW_WORDS;
-    if (good && call->format == DRAW_WORDS) {
-        words_make(ret, d.arena, d.body, &d.zones);
-    } else if (good) {
+           call->format <= DRAW_SOURCES;
+    if (good) {
         d.end_us = limit_ms > TIME_LEFT_MS
                        ? clock_monotonic_us() + (int64_t)(limit_ms - TIME_LEFT_MS) * 1000
                        : 0;

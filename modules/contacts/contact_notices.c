@@ -11,7 +11,7 @@ struct bounce {
     wharf_str words;
 };
 
-/* What is known of a contact; times are ISO texts, empty: none. */
+/* Facts about a contact; times are ISO texts, empty: none. */
 struct notices {
     wharf_val opted_out_at, bounced_at, bounce;
 };

@@ -1,4 +1,4 @@
-/* customer_html.c - see customer_html.h. */
+/* customer_html.c - see customer_html.h (spec 07 section 16.3 'Templates'). */
 #include "customer_html.h"
 
 static const char begin[] =

@@ -55,7 +55,7 @@ static wharf_str with_link(wharf_req *req, wharf_str text, wharf_str language, w
         req, "%.*s\n\n%.*s: %.*s\n", (int)text.n, text.p, (int)word.n, word.p, (int)url.n, url.p);
 }
 
-/* The same of HTML: before the end of its body, where it has one. */
+/* Puts it into HTML, before the end of the body where it has one. */
 static wharf_str with_html_link(wharf_req *req, wharf_str html, wharf_str language, wharf_str url)
 {
     wharf_str word = customer_word(language, "opt_out"), link = html_escape(req, url);

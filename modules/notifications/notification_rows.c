@@ -54,7 +54,7 @@ wharf_status notification_add(wharf_req *req, const struct notification *n, whar
     wharf_status s = W->db->query(req, sql, args, sizeof(args) / sizeof(*args), &rows);
 
     *ret_id = s == WHARF_OK && W->db->count(rows) ? id : WHARF_S("");
-    if (s != WHARF_OK || !ret_id->n || !strcmp(n->status, "waiting"))
+    if (s != WHARF_OK || !ret_id->n)
         return s;
     count(req, z(n->kind), z(n->channel), n->status);
     return tell(req, id, n->status);

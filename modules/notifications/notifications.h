@@ -60,7 +60,8 @@ wharf_status notification_tried(wharf_req *req, wharf_str id, int64_t next_us);
 
 wharf_handler notification_resend, notification_tidy;
 
-/* The half that a row belongs to puts it into its queue again: POST .../resend has made it. */
+/* Puts the rows of a person that wait into the queue of their half again: POST .../resend has made
+ * one. */
 wharf_status customer_queue(wharf_req *req, wharf_str contact_id, int64_t run_at_us);
 wharf_status user_queue(wharf_req *req, wharf_str user_id, int64_t run_at_us);
 

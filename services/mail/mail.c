@@ -46,13 +46,15 @@ static size_t give(char *p, size_t size, size_t n, void *userdata)
     return n;
 }
 
-/* Keeps the last line that the server said, without its end. */
+/* Keeps the last line by which the server refused something, without its end. */
 static size_t hear(char *p, size_t size, size_t n, void *userdata)
 {
     char *words = ((struct mail_result *)userdata)->words;
     size_t all = size * n, most = sizeof(((struct mail_result *)userdata)->words) - 1,
            kept = all < most ? all : most;
 
+    if (!kept || (p[0] != '4' && p[0] != '5'))
+        return all;
     while (kept && (p[kept - 1] == '\r' || p[kept - 1] == '\n'))
         kept--;
     memcpy(words, p, kept);

@@ -24,7 +24,7 @@ struct mail_result {
     int code; /* of the server's last answer, 0: none */
     char trouble[256]; /* for the log */
     bool address; /* MAIL_REFUSED: a recipient was, not the message */
-    char words[256]; /* the server's last line; "" */
+    char words[256]; /* the line by which the server refused it; "" */
 };
 
 /* Checks the settings of mail. Returns false and a problem when they do not fit each other. */

@@ -35,7 +35,21 @@ const struct cell_kind host_draw_kind = {.name = "draw",
     .frame_max = 4 * DRAW_REPORT_MAX,
     .log_fd = -1,
     .nice = STEP_BACK_NICE};
+/* Texts alone: its program has no fonts, and is there at once. */
+static const struct cell_kind words_kind = {.name = "words",
+    .min = 1,
+    .max = 4,
+    .calls = 1,
+    .owned_calls = 1000,
+    .memory_mib = 512,
+    .growth_mib = 80,
+    .cpu_s = 120,
+    .idle_s = 60,
+    .frame_max = DRAW_REPORT_MAX,
+    .log_fd = -1,
+    .nice = STEP_BACK_NICE};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct cell_shared words_cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* One drawing. */
 struct draw_work {
@@ -214,8 +228,9 @@ static int64_t due_us(const wharf_req *req)
 
 static wharf_status run_work(wharf_req *req, struct draw_work *w)
 {
-    struct cell_pool *pool = cell_shared_pool(
-        &cells, &host_draw_kind, req->engine->config->cell_dir);
+    bool words = w->wish->format == WHARF_DRAW_WORDS;
+    struct cell_pool *pool = cell_shared_pool(words ? &words_cells : &cells,
+        words ? &words_kind : &host_draw_kind, req->engine->config->cell_dir);
     struct draw_call head = {
         .format = w->wish->format, .n_blobs = w->wish->n_blobs, .request = w->wish->request.n};
     struct cell_call call = {.payload = {(const char *)&head, sizeof(head)},
@@ -228,7 +243,8 @@ static wharf_status run_work(wharf_req *req, struct draw_work *w)
 
     if (!pool)
         return req_fail(req, ERR_OVERLOADED, NULL,
-            "nothing can be drawn here: the program wharf-cell-draw is missing");
+            "nothing can be drawn here: the program wharf-cell-%s is missing",
+            words ? "words" : "draw");
     if (!write_wish(w))
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     w->run = cell_run_start(pool, &call);

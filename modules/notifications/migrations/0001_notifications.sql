@@ -49,15 +49,16 @@ CREATE UNIQUE INDEX notification_user_event ON notifications.notification (organ
     WHERE user_id IS NOT NULL AND resend_of IS NULL;
 CREATE UNIQUE INDEX notification_contact_event ON notifications.notification (organization_id, event_id, contact_id, occasion)
     WHERE contact_id IS NOT NULL AND resend_of IS NULL;
--- What waits, by person: the oldest is sent first, or (push) replaced by a newer one of its resource.
+-- Those that wait, by person: the oldest is sent first, or (push) replaced by a newer one of its
+-- resource.
 CREATE INDEX notification_waiting_mail ON notifications.notification (organization_id, contact_id, position)
     WHERE status = 'waiting' AND channel = 'mail';
 CREATE INDEX notification_waiting_push ON notifications.notification (organization_id, user_id, resource_id)
     WHERE status = 'waiting' AND channel = 'push';
 CREATE INDEX notification_due ON notifications.notification (organization_id, next_attempt_at) WHERE status = 'waiting';
 
--- What customers were told of a shipment, or would have been (rule 3 of section 16.3): so no
--- occasion is told twice, also when the notification itself is not kept any more.
+-- Occasions that customers were told of a shipment, or would have been (rule 3 of section 16.3): so
+-- none is told twice, also when the notification itself is not kept any more.
 CREATE TABLE notifications.told (
     organization_id text COLLATE "C" NOT NULL,
     shipment_id text COLLATE "C" NOT NULL,

@@ -1,6 +1,6 @@
 -- wharf: phase=expand
 
--- What mails to customers say (spec 07 section 16.3 'Templates').
+-- Words of mails to customers (spec 07 section 16.3 'Templates').
 CREATE TABLE notifications.template (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -33,13 +33,13 @@ enum wharf_mail_outcome {
     WHARF_MAIL_LATER = 2 /* not reached, or it said later; or no mail server is configured */
 };
 
-/* What became of a mail, since 1.2. The caller sets head. */
+/* The outcome of a mail, since 1.2. The caller sets head. */
 typedef struct wharf_mail_answer {
     wharf_head head;
     uint32_t outcome; /* enum wharf_mail_outcome */
-    /* Of a refusal: it is the address that was refused, not the message. */
+    /* True: it is the address that was refused, not the message. */
     bool address;
-    /* What the server said last, in one line, else why there was no answer. */
+    /* The line by which the server refused it, else why there was no answer. */
     wharf_str words;
 } wharf_mail_answer;
 

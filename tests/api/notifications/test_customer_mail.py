@@ -4,7 +4,7 @@ import datetime
 import pytest
 import requests
 from mail_world import World, html, text
-from wharf import make_location
+from wharf import WAIT, make_location
 
 OCCASIONS = {"out_for_delivery": "out_for_delivery", "pickup_available": "ready_for_pickup", "delivered": "delivered", "picked_up": "delivered", "return_to_sender": "returned"}
 
@@ -385,5 +385,5 @@ def test_metrics(shop):
     shipment = shop.shipment(shop.contact())
     shop.update(shipment, "delivered")
     shop.row(shipment)
-    shown = requests.get(shop.world.server.admin + "/metrics", timeout=30).text
+    shown = requests.get(shop.world.server.admin + "/metrics", timeout=WAIT).text
     assert 'wharf_notifications_total{kind="customer",channel="mail",status="sent"}' in shown
