@@ -44,7 +44,8 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 PARAM_OF = {("/v1/public/documents/{document}", "document"): "document", ("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
-         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link", "manifest_article", "fulfillment_article"}
+         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link", "manifest_article", "fulfillment_article",
+         "notification", "push_subscription"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.
@@ -266,7 +267,7 @@ class Walls:
         self.find_stock(org)
         made = {r.id: r for r in self.rows if r.org == org}
         for resource, path, key in (("event", "/v1/events", "resource_id"), ("log", "/v1/logs", "resource_id"),
-                                    ("outgoing_integration", "/v1/outgoing-integrations", "resource_id")):
+                                    ("outgoing_integration", "/v1/outgoing-integrations", "resource_id"), ("notification", "/v1/notifications", "resource_id")):
             if path not in self.openapi["paths"]:
                 continue
             for record in self.pages(org, path):
