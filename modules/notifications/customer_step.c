@@ -52,8 +52,7 @@ static wharf_status look(wharf_req *req, struct candidate *c)
     data = W->json->get(body, "data");
     before = W->json->get(body, "previous_attributes");
     c->occasion = occasion_of(json_text(data, "status"));
-    c->open = c->occasion && (created || W->json->get(before, "status")) &&
-              json_is_null(W->json->get(data, "parent_id"));
+    c->open = c->occasion && (created || W->json->get(before, "status"));
     return WHARF_OK;
 }
 

@@ -115,24 +115,53 @@ static wharf_status remove_same(wharf_req *req, wharf_str hash)
     return s;
 }
 
-static wharf_status make(wharf_req *req, wharf_str user_id, const wharf_json *body,
-    wharf_str endpoint, wharf_str hash, const wharf_rec **ret_rec)
+/* A subscription as its route has judged it: nobody else makes one. */
+struct made {
+    wharf_str service, endpoint, p256dh, auth, hash;
+};
+static const char made_kind;
+
+static wharf_status subscription_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const struct made *m = W->res->context(new_rec, &made_kind);
+
+    if (!m)
+        return WHARF_OK;
+    W->res->set(new_rec, PUSH_SUBSCRIPTION_SERVICE, val_text(m->service));
+    W->res->set(new_rec, PUSH_SUBSCRIPTION_ENDPOINT, val_text(m->endpoint));
+    W->res->set(new_rec, PUSH_SUBSCRIPTION_P256DH, val_text(m->p256dh));
+    W->res->set(new_rec, PUSH_SUBSCRIPTION_AUTH, val_text(m->auth));
+    W->res->set(new_rec, PUSH_SUBSCRIPTION_ENDPOINT_HASH, val_text(m->hash));
+    return WHARF_OK;
+}
+
+const wharf_hooks push_subscription_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = subscription_check, .ops = WHARF_CREATE};
+
+static wharf_status make(wharf_req *req, wharf_str user_id, const wharf_json *body, wharf_str hash,
+    const wharf_rec **ret_rec)
 {
     const wharf_json *keys = W->json->get(body, "keys"), *row;
+    wharf_str endpoint = json_text(body, "endpoint");
+    struct made m = {service_of(req, endpoint), endpoint, json_text(keys, "p256dh"),
+        json_text(keys, "auth"), hash};
     wharf_out *out = W->json->builder(req);
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "push_subscription",
+        .op = WHARF_CREATE,
+        .kind = &made_kind,
+        .context = &m,
+        .ret_rec = ret_rec};
     wharf_status s;
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "user_id", val_text(user_id));
     W->json->put(out, "name", val_text_or_null(json_text(body, "name")));
-    W->json->put(out, "service", val_text(service_of(req, endpoint)));
-    W->json->put(out, "endpoint", val_text(endpoint));
-    W->json->put(out, "p256dh", val_text(json_text(keys, "p256dh")));
-    W->json->put(out, "auth", val_text(json_text(keys, "auth")));
-    W->json->put(out, "endpoint_hash", val_text(hash));
     W->json->close(out);
     s = W->json->result(req, out, &row);
-    return s == WHARF_OK ? W->res->create(req, "push_subscription", row, ret_rec) : s;
+    w.body = row;
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
 wharf_status push_subscribe(wharf_req *req, void *arg)
@@ -161,7 +190,7 @@ wharf_status push_subscribe(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = make_room(req, user);
     if (s == WHARF_OK)
-        s = make(req, user, body, endpoint, hash, &rec);
+        s = make(req, user, body, hash, &rec);
     if (s == WHARF_OK)
         s = keep_to_most(req, user);
     if (s == WHARF_OK)

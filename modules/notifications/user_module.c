@@ -37,7 +37,7 @@ void users_declare(wharf_decl *d, const wharf_decl_api *api)
         .head = WHARF_HEAD(wharf_event_step), .name = "user_push_notifications", .fn = user_step};
 
     declare_resource(d, api, "push_subscription", (wharf_str)PUSH_SUBSCRIPTION_DEFINITION,
-        PUSH_SUBSCRIPTION_DEFINITION_HASH, NULL);
+        PUSH_SUBSCRIPTION_DEFINITION_HASH, &push_subscription_hooks);
     api->hook(d, "user", &push_user_hooks, 0);
     if (events)
         events->step(d, &step);

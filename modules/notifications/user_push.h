@@ -54,5 +54,6 @@ wharf_status push_unsubscribe(wharf_req *req, void *arg);
 wharf_status push_key(wharf_req *req, void *arg);
 /* Keeps the number of a user's addresses to what it may be, after their row was written. */
 extern const wharf_hooks push_user_hooks;
+extern const wharf_hooks push_subscription_hooks;
 
 #endif

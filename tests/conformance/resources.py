@@ -38,6 +38,8 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "integration": {"auth": lambda: {"type": "bearer"}}, "integration_secret": {"key": lambda: f"key_{next(SERIAL)}"}, "workflow_secret": {"key": lambda: f"KEY_{next(SERIAL)}"},
          "user": {"email": lambda: f"u{next(SERIAL)}@example.com", "language": lambda: "pt-BR",
                   "quiet_hours": lambda: {"from": "22:00", "to": f"0{next(SERIAL) % 10}:00", "time_zone": "Europe/Berlin"}}, "support_request": {"email": lambda: "desk@example.com"},
+         "push_subscription": {"endpoint": lambda: f"https://push.example.com/{next(SERIAL)}", "keys": lambda: {
+             "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}},
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
@@ -84,7 +86,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
-            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+            "integration_secret": {"create", "delete"}, "push_subscription": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 # Rows of these resources can be deleted only after this change. The change may have events of its own, beside updated.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
 ALWAYS_THERE = {"role": 4, "uom": 35, "template": 10}
@@ -139,9 +141,8 @@ def value(p, name=""):
         if p.get("format") == "uri":
             return f"https://x.example/{next(SERIAL)}"
         if "pattern" in p:
-            return {"^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
-                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png",
-                    "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$": f"en-{next(SERIAL):05}"}[p["pattern"]]
+            return {"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$": f"en-x{next(SERIAL):04d}", "^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
+                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
         text = f"{name} {next(SERIAL)}".strip()
         return text[-p.get("maxLength", 100):]
     if t == "integer":

@@ -299,6 +299,19 @@ def test_links_work_or_the_mail_is_refused():
         world.close()
 
 
+def test_without_trackers():
+    """What is wanted and not there is done without."""
+    world = World(modules="org,locations,carriers,contacts,shipments,events,notifications")
+    try:
+        shop = world.shop()
+        ada = shop.contact()
+        shipment = shop.shipment(ada)
+        shop.update(shipment, "delivered")
+        assert shop.row(shipment)["status"] == "sent" and shop.sink.mails(ada["email"])
+    finally:
+        world.close()
+
+
 # ---- text and HTML ----
 
 def test_text_and_html_say_the_same(shop):

@@ -18,6 +18,7 @@ def users(w):
     w.call("retrieve_push_key")
     made = w.call("create_push_subscription", path=of, body={"endpoint": service.url("/p/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV"), "keys": KEYS, "name": "Desk"})
     w.call("list_push_subscriptions", path=of)
+    w.call("retrieve_push_subscription", path={**of, "subscription": made["id"]})
     w.do("create_contact", body={"name": "Bart Simpson"})
     service.wait("/p/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV", 1)
     rows = w.until("list_notifications", lambda rows: rows and rows[0]["status"] == "sent", query={"user_id": ann["id"]})
