@@ -68,7 +68,7 @@ def main():
     wanted = [r for r in RULES + GUARDS if not sys.argv[1:] or any(w in r[0] for w in sys.argv[1:])]
     with tempfile.TemporaryDirectory(prefix="wharf-mutation-") as folder:
         tree, build = pathlib.Path(folder) / "tree", f"{folder}/build"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build*", ".git", ".wharf", "__pycache__", "node_modules"))
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", "build-*", ".git", ".wharf", "__pycache__", "node_modules"))
         ENV["WHARF_BUILD"] = ENV["BUILD"] = build
         # what is taken away may leave a variable that nobody uses: that is no test
         for command in (lambda: ["meson", "setup", build, "-Dtests=true", "-Dwerror=false"], lambda: ["ninja", "-C", build, *targets(tree, build)]):
