@@ -38,7 +38,7 @@ static wharf_status set_notices(wharf_req *req, wharf_rec *rec, const struct not
     return s;
 }
 
-/* Takes what was sent: opted_out, and nothing else. */
+/* Takes what was sent: opted_out. What is read may be sent back, and changes nothing. */
 static wharf_status take_sent(wharf_req *req, const wharf_json *sent, struct notices *n)
 {
     bool out;
@@ -46,6 +46,8 @@ static wharf_status take_sent(wharf_req *req, const wharf_json *sent, struct not
     for (const wharf_json *m = W->json->at(sent, 0); m; m = W->json->next(m)) {
         const char *key = W->json->key(m).p, *path = W->mem->format(req, "notifications.%s", key).p;
 
+        if (!strcmp(key, "opted_out_at") || !strcmp(key, "bounced_at") || !strcmp(key, "bounce"))
+            continue;
         if (strcmp(key, "opted_out") != 0)
             return W->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s is not written; send notifications.opted_out, true or false", path);
