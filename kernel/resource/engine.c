@@ -398,6 +398,12 @@ static const struct definition *audience_of(
     return of ? of->def : NULL;
 }
 
+/* Tells whether the events of its rows are what the rows are, for everybody. */
+static bool plainly_told(const struct definition *d)
+{
+    return !d->events.disable_webhooks && !d->events.n_parts;
+}
+
 static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
 {
     const struct definition *d = res->def;
@@ -438,7 +444,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     note_read_rules(res);
     res->plain_create = !any_create_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->ids.pattern && !d->events.disable_webhooks && !d->events.n_parts;
+                        !d->ids.pattern && plainly_told(d);
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);
