@@ -84,7 +84,7 @@ static wharf_status enter(wharf_req *req, wharf_str *ret_contact, wharf_str *ret
 
 wharf_status customer_page(wharf_req *req, void *arg)
 {
-    wharf_str contact, language;
+    wharf_str contact = WHARF_S(""), language = WHARF_S("");
     wharf_status s = enter(req, &contact, &language);
 
     if (s == WHARF_OK)
@@ -95,7 +95,7 @@ wharf_status customer_page(wharf_req *req, void *arg)
 
 wharf_status customer_ended(wharf_req *req, void *arg)
 {
-    wharf_str contact, language;
+    wharf_str contact = WHARF_S(""), language = WHARF_S("");
     wharf_status s = enter(req, &contact, &language);
 
     if (s == WHARF_OK)

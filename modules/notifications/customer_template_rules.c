@@ -116,7 +116,7 @@ static wharf_status data_of(
 
 static wharf_status make(wharf_req *req, struct customer_mail *ret)
 {
-    const wharf_json *body, *data;
+    const wharf_json *body, *data = NULL;
     struct customer_template t;
     const wharf_rec *rec;
     wharf_str id, shipment;
