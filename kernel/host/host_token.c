@@ -128,16 +128,19 @@ static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
                : req_failed(req);
 }
 
-/* Writes a page. An empty action posts to the page's own address, with its query. */
-static void t_page(
-    wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
+/* Writes a page in that language. Its form has no action: it posts to the page's own address, with
+ * its query. */
+static void t_page_in(wharf_req *req, uint32_t http_status, wharf_str language, wharf_str title,
+    wharf_str sentence, wharf_str button)
 {
     struct buf *b = &req->reply.out;
 
     req_respond(&req->reply, (int)http_status, title);
     req->reply.raw_type = "text/html; charset=utf-8";
     req->reply.page = true;
-    BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+    BUF_LIT(b, "<!doctype html><html lang=\"");
+    buf_add_html(b, language);
+    BUF_LIT(b, "\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
                "content=\"width=device-width\"><title>");
     buf_add_html(b, title);
     BUF_LIT(b, "</title><body style=\"font-family:sans-serif;max-width:36em;margin:4em "
@@ -154,5 +157,11 @@ static void t_page(
     BUF_LIT(b, "</body></html>\n");
 }
 
+static void t_page(
+    wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
+{
+    t_page_in(req, http_status, WHARF_S("en"), title, sentence, button);
+}
+
 const wharf_token_api host_token = {
-    WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page, t_name};
+    WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page, t_name, t_page_in};

@@ -71,7 +71,7 @@ static const struct offered_service services[] = {
     {{"wharf.logs", 1, 3}, &host_logs},
     {{"wharf.config", 1, 2}, &host_config},
     {{"wharf.text", 1, 2}, &host_text},
-    {{"wharf.token", 1, 2}, &host_token},
+    {{"wharf.token", 1, 3}, &host_token},
     {{"wharf.crypto", 1, 3}, &host_crypto},
     {{"wharf.http", 1, 3}, &host_http},
     {{"wharf.events", 1, 7}, &host_events},

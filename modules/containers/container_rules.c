@@ -15,6 +15,7 @@ struct plan {
     struct members members;
     wharf_tracking_update update; /* head.size 0: none */
     bool moved, bare_status; /* bare_status: a status alone, without update or comment */
+    bool quiet; /* recipients are not told */
     wharf_str add_comment, remove_comment;
 };
 
@@ -187,6 +188,8 @@ static wharf_status check_write(
         W->res->set(
             rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
     plan->id = id;
+    plan->quiet = W->res->sent(rec, CONTAINER_NOTIFY_CUSTOMER) &&
+                  !field_int(rec, CONTAINER_NOTIFY_CUSTOMER);
     plan->moved = op == WHARF_UPDATE && (W->res->changed(old_rec, rec, CONTAINER_LOCATION_ID) ||
                                             W->res->changed(old_rec, rec, CONTAINER_LAYOUT_ID));
     return WHARF_OK;
@@ -245,6 +248,7 @@ static wharf_status copy(wharf_req *req, const struct plan *p, const wharf_rec *
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
         .source = "container",
         .skip_completed = true,
+        .quiet = p->quiet,
         .place = p->moved,
         .location_id = field_text(rec, CONTAINER_LOCATION_ID),
         .layout_id = field_text(rec, CONTAINER_LAYOUT_ID)};

@@ -28,7 +28,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     containers_batch = W->service(self, "wharf.batch", 1, 2);
     containers_carriers = W->service(self, "carriers.detect", 1, 0);
-    containers_shipments = W->service(self, "shipments.ops", 1, 0);
+    containers_shipments = W->service(self, "shipments.ops", 1, 4);
     containers_places = W->service(self, "locations.directory", 1, 1);
     containers_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;

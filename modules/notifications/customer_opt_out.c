@@ -88,8 +88,9 @@ wharf_status customer_page(wharf_req *req, void *arg)
     wharf_status s = enter(req, &contact, &language);
 
     if (s == WHARF_OK)
-        notifications_token->page(req, 200, customer_word(language, "page_title"),
-            customer_word(language, "page_sentence"), customer_word(language, "page_button"));
+        notifications_token->page_in(req, 200, customer_word(language, "language"),
+            customer_word(language, "page_title"), customer_word(language, "page_sentence"),
+            customer_word(language, "page_button"));
     return s;
 }
 
@@ -101,7 +102,8 @@ wharf_status customer_ended(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = customers_contacts->opt_out(req, contact);
     if (s == WHARF_OK)
-        notifications_token->page(req, 200, customer_word(language, "ended_title"),
-            customer_word(language, "ended_sentence"), WHARF_S(""));
+        notifications_token->page_in(req, 200, customer_word(language, "language"),
+            customer_word(language, "ended_title"), customer_word(language, "ended_sentence"),
+            WHARF_S(""));
     return s;
 }

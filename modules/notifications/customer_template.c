@@ -13,8 +13,8 @@ enum { LANGUAGES = 16, OCCASIONS = 4, NESTED = 4, CODE = 36 };
 static const char *const occasions[OCCASIONS] = {
     "out_for_delivery", "ready_for_pickup", "delivered", "returned"};
 
-static const char *const page_words[] = {
-    "opt_out", "page_title", "page_sentence", "page_button", "ended_title", "ended_sentence"};
+static const char *const page_words[] = {"language", "opt_out", "page_title", "page_sentence",
+    "page_button", "ended_title", "ended_sentence"};
 enum { PAGE_WORDS = sizeof(page_words) / sizeof(page_words[0]) };
 
 /* Set by customer_templates_start(), before anything of this module runs. */

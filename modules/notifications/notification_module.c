@@ -55,7 +55,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     notifications_keys = W->service(self, "wharf.keys", 1, 0);
     notifications_mail = W->service(self, "wharf.mail", 1, 2);
     notifications_metrics = W->service(self, "wharf.metrics", 1, 0);
-    notifications_token = W->service(self, "wharf.token", 1, 2);
+    notifications_token = W->service(self, "wharf.token", 1, 3);
     notifications_org = W->service(self, "org.directory", 1, 2);
     s = customers_start(self, req);
     return s == WHARF_OK ? users_start(self, req) : s;

@@ -4,12 +4,15 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
-/* Tells whether this write, or the batch that it is of, said that no customer is to be told. */
+/* Tells whether this write, the one that it follows from, or the batch that it is of, said that no
+ * customer is to be told. */
 static bool is_quiet(wharf_req *req, const wharf_rec *rec)
 {
+    const wharf_shipment_write *w = shipments_write_of(rec);
+
     return (W->res->sent(rec, SHIPMENT_NOTIFY_CUSTOMER) &&
                !field_int(rec, SHIPMENT_NOTIFY_CUSTOMER)) ||
-           shipments_events->silent(req);
+           (w && WHARF_HAS(wharf_shipment_write, w, quiet)) || shipments_events->silent(req);
 }
 
 wharf_status shipments_history_open(

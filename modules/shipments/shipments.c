@@ -38,7 +38,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &shipments_location_hooks, 0);
     api->hook(d, "layout", &shipments_layout_hooks, 0);
     api->job(d, "simulate", shipments_simulate, NULL, WHARF_S("{\"retries\": 5}"));
-    api->provide(d, "shipments.ops", 1, 3, &shipments_ops);
+    api->provide(d, "shipments.ops", 1, 4, &shipments_ops);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

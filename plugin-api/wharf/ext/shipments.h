@@ -65,6 +65,7 @@ typedef struct wharf_shipment_write {
     /* location_id and layout_id are the shipment's from now on, also when they are empty */
     bool place;
     wharf_str location_id, layout_id;
+    bool quiet; /* 1.4: the recipient is not told of the status (07 section 16.3, rule 4) */
 } wharf_shipment_write;
 
 /* Contacts $2 (text[]) of the organization $1 were merged into $3: the statement for a table
@@ -82,7 +83,7 @@ typedef struct wharf_shipment_write {
     " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR "              \
     "recipient_contact_id = ANY ($2::text[]))"
 
-/* Service "shipments.ops", version 1.3. */
+/* Service "shipments.ops", version 1.4. */
 typedef struct wharf_shipments_ops_api {
     wharf_head head;
     /* The status under its own name (input aliases are known); empty: there is no such one.

@@ -1,4 +1,4 @@
-/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.2
+/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.3
  * (docs/reference/files.md 'Tokenized links').
  *
  * A token is 256 random bits as 43 characters, shown once; the server keeps its hash. It stands
@@ -25,8 +25,8 @@ typedef struct wharf_token_api {
     wharf_status (*enter)(wharf_req *req, const char *kind, wharf_str token, wharf_str *ret_id);
     /* All tokens of the id are dead. */
     wharf_status (*revoke)(wharf_req *req, const char *kind, wharf_str id);
-    /* 1.1: what a person sees behind a link: a page with a title, a sentence, and (button not
-     * empty) one button that posts to the same address. Texts are escaped; the page runs no
+    /* 1.1: what a person sees behind a link: a page in English with a title, a sentence, and
+     * (button not empty) one button that posts to the same address. Texts are escaped; the page runs no
      * scripts, loads nothing and can't be framed. */
     void (*page)(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence,
         wharf_str button);
@@ -34,6 +34,9 @@ typedef struct wharf_token_api {
      * enter() takes it as it takes tokens. At most 100 bytes; names of a kind are unique for the
      * whole installation. */
     wharf_status (*name)(wharf_req *req, const char *kind, wharf_str name, wharf_str id);
+    /* 1.3: page() in another language (BCP 47), which readers of the page are told. */
+    void (*page_in)(wharf_req *req, uint32_t http_status, wharf_str language, wharf_str title,
+        wharf_str sentence, wharf_str button);
 } wharf_token_api;
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@ from test_mail import Door, Sink
 
 from wharf import WAIT, Client, Server, make_location, until
 
-MODULES = "org,locations,reasons,carriers,contacts,shipments,trackers,batches,events,notifications"
+MODULES = "org,locations,reasons,carriers,contacts,shipments,trackers,containers,batches,events,notifications"
 ON = {"notifications": {"customers": {"enabled": True}}}
 
 

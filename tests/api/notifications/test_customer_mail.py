@@ -256,6 +256,18 @@ def test_notify_customer_of_new_shipments_of_a_batch(shop):
     assert sorted(r["reason"] or "" for r in rows) == ["", "", "switched_off"] and len(shop.sink.mails(ada["email"])) == 2
 
 
+def test_notify_customer_of_a_container(shop):
+    ada, bob = shop.contact(), shop.contact("Bob Miller")
+    quiet, loud = shop.shipment(ada), shop.shipment(bob)
+    container = shop.client.post("/v1/containers", {"type": "pallet", "location_id": shop.location, "add": [quiet["id"]]}, expect=201).data
+    other = shop.client.post("/v1/containers", {"type": "pallet", "location_id": shop.location, "add": [loud["id"]]}, expect=201).data
+    shop.client.post(f"/v1/containers/{container['id']}", {"status": "out_for_delivery", "notify_customer": False}, expect=200)
+    shop.client.post(f"/v1/containers/{other['id']}", {"status": "out_for_delivery"}, expect=200)
+    assert shop.row(quiet)["reason"] == "switched_off" and not shop.sink.mails(ada["email"])
+    assert shop.row(loud)["status"] == "sent"
+    shop.client.refused("POST", f"/v1/containers/{container['id']}", 400, "validation.failed", body={"notify_customer": "no"})
+
+
 def test_disable_webhooks_says_nothing_about_customers(shop):
     shipment = shop.shipment(shop.contact())
     shop.update(shipment, "delivered", disable_webhooks=True)

@@ -44,7 +44,7 @@ def test_the_link_ends_them(shop):
     delivered(shop, ada)
     url = shop.link(shop.mail(ada))
     page = look(url)
-    assert page.status_code == 200 and page.headers["content-type"].startswith("text/html") and 'method="post"' in page.text and "Keine Nachrichten" in page.text
+    assert page.status_code == 200 and page.headers["content-type"].startswith("text/html") and 'method="post"' in page.text and "Keine Nachrichten" in page.text and page.text.startswith('<!doctype html><html lang="de">')
     assert notifications(shop, ada) == NONE, "a look must not end anything"
     assert look(url).status_code == 200
     for _ in range(2):
