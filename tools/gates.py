@@ -402,6 +402,37 @@ def gate_sql_literals():
     return problems
 
 
+def statements(path, queries):
+    """The SQL of a file of a module: of C its literals, with the queries that stand between them; of a query the whole file."""
+    if path.endswith(".sql"):
+        return [text(path)]
+    source = re.sub(rf"({LITERAL})|/\*.*?\*/|//[^\n]*", lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text(path), flags=re.S)
+    found = []
+    for m in re.finditer(rf"{RUN.pattern}(?:\s*QUERY_[A-Z_]+)?", source):
+        said = "".join(one[1:-1] for one in re.findall(LITERAL, m.group(0)))
+        said += "".join(queries.get(name.lower(), "") for name in re.findall(r"\bQUERY_([A-Z_]+)\b", m.group(0)))
+        start = source.rfind("\n\n", 0, m.start())
+        if source[start:m.start()].lstrip().startswith("#define"):  # a macro puts its arguments between
+            said += source[m.end():source.find("\n\n", m.end())]
+        if STATEMENT.search(said):
+            found.append(said)
+    return found
+
+
+def gate_tenants():
+    """A statement of a module about rows of organizations names the organization: row security holds it too, and is no reason to leave it out."""
+    tables = {name for f in tracked("modules/**/migrations/*.sql")
+              for name, columns in re.findall(r"CREATE TABLE (\w+\.\w+) \((.*?)\n\)", text(f), re.S) if "organization_id" in columns}
+    named = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(%s)\b" % "|".join(sorted(map(re.escape, tables))))
+    problems = []
+    for module in sorted({f.split("/")[1] for f in tracked("modules/*/plugin.json")}):
+        queries = {pathlib.PurePath(f).stem: text(f) for f in tracked(f"modules/{module}/queries/*.sql")}
+        for f in tracked(f"modules/{module}/*.c", f"modules/{module}/queries/*.sql"):
+            problems += [f"{f}: no organization in: {' '.join(one.split())[:90]}" for one in statements(f, queries)
+                         if named.search(one) and "organization" not in one]
+    return problems
+
+
 # ---- routes and error codes are data -----------------------------------------------------------------------------------
 
 NOT_A_CODE = re.compile(r"\b(?:emit|log_write|log|push_setting|lacking|starts|setting)\(|\.event\b")  # names of events, settings, log lines

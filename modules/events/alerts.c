@@ -151,14 +151,16 @@ static wharf_status still_wanted(
     wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
 {
     static const char subscriber_sql[] =
-        "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
-        "'active' AND events ? $2";
-    static const char muted_sql[] = "SELECT 1 FROM events.muted WHERE address = $1 AND $2 <> ''";
-    wharf_val args[2] = {val_text(l->address), val_text(l->type)};
+        "SELECT id FROM events.subscriber WHERE organization_id = $2::text AND email = $1"
+        " AND deleted_at IS NULL AND status = 'active' AND events ? $3";
+    static const char muted_sql[] =
+        "SELECT 1 FROM events.muted WHERE organization_id = $2::text AND address = $1";
+    const wharf_val args[] = {
+        val_text(l->address), val_text(W->req->organization(req)), val_text(l->type)};
     const wharf_str *emails;
     const wharf_rows *rows;
     size_t n;
-    wharf_status s = W->db->query(req, subscriber_sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, subscriber_sql, args, 3, &rows);
 
     *ret_subscriber = WHARF_S("");
     *ret_wanted = s == WHARF_OK && W->db->count(rows);
@@ -240,16 +242,18 @@ static wharf_status send_mail(
  * own. */
 static wharf_status take_waiting(wharf_req *req, const struct line *l, const wharf_rows **ret_rows)
 {
-    static const char line_sql[] = "UPDATE events.alert_line SET due = false WHERE address = $1 "
-                                   "AND resource_id = $2 AND type = $3";
+    static const char line_sql[] =
+        "UPDATE events.alert_line SET due = false WHERE organization_id = $4::text "
+        "AND address = $1 AND resource_id = $2 AND type = $3";
     static const char sql[] =
         "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
-        "events.alert WHERE address = $1 AND resource_id = $2 AND type = $3 AND mailed_at IS NULL "
-        "ORDER BY at DESC";
-    wharf_val args[3] = {val_text(l->address), val_text(l->resource), val_text(l->type)};
-    wharf_status s = W->db->exec(req, line_sql, args, 3, NULL);
+        "events.alert WHERE organization_id = $4::text AND address = $1 AND resource_id = $2 "
+        "AND type = $3 AND mailed_at IS NULL ORDER BY at DESC";
+    const wharf_val args[] = {val_text(l->address), val_text(l->resource), val_text(l->type),
+        val_text(W->req->organization(req))};
+    wharf_status s = W->db->exec(req, line_sql, args, 4, NULL);
 
-    return s == WHARF_OK ? W->db->query(req, sql, args, 3, ret_rows) : s;
+    return s == WHARF_OK ? W->db->query(req, sql, args, 4, ret_rows) : s;
 }
 
 static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf_json **ret)
@@ -266,20 +270,23 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
 /* Marks the alerts. mailed false: nobody wants it any more. */
 static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
 {
-    static const char alerts_sql[] = "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE "
-                                     "address = $1 AND event_id IN (SELECT "
-                                     "jsonb_array_elements_text($3::jsonb))";
+    static const char alerts_sql[] =
+        "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE organization_id = $4::text "
+        "AND address = $1 AND event_id IN (SELECT jsonb_array_elements_text($3::jsonb))";
     static const char line_sql[] =
-        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
-        "resource_id = $3 AND type = $4";
+        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE organization_id = $5::text "
+        "AND address = $1 AND resource_id = $3 AND type = $4";
     const wharf_json *ids = NULL;
     wharf_status s = ids_json(req, rows, &ids);
-    const wharf_val args[] = {val_text(l->address), val_time(W->req->now_us(req)), val_json(ids)};
-    const wharf_val line[] = {args[0], args[1], val_text(l->resource), val_text(l->type)};
+    const wharf_val organization = val_text(W->req->organization(req));
+    const wharf_val args[] = {
+        val_text(l->address), val_time(W->req->now_us(req)), val_json(ids), organization};
+    const wharf_val line[] = {
+        args[0], args[1], val_text(l->resource), val_text(l->type), organization};
 
     if (s == WHARF_OK)
-        s = W->db->exec(req, alerts_sql, args, 3, NULL);
-    return s == WHARF_OK && mailed ? W->db->exec(req, line_sql, line, 4, NULL) : s;
+        s = W->db->exec(req, alerts_sql, args, 4, NULL);
+    return s == WHARF_OK && mailed ? W->db->exec(req, line_sql, line, 5, NULL) : s;
 }
 
 /* Sends the mail, with transactions of its own: none is open while the mail server is talked to,

@@ -159,14 +159,17 @@ static void never_kept(wharf_rec *rec)
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
     const wharf_caller *caller = events_keys->caller(req);
+    const wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_val n;
     bool sole = false;
     wharf_status s = W->db->lock(req, "events.subscriber", W->req->organization(req));
 
     if (s == WHARF_OK)
-        s = W->db->query(
-            req, "SELECT count(*) FROM events.subscriber WHERE deleted_at IS NULL", NULL, 0, &rows);
+        s = W->db->query(req,
+            "SELECT count(*) FROM events.subscriber WHERE organization_id = $1::text"
+            " AND deleted_at IS NULL",
+            &organization, 1, &rows);
     if (s != WHARF_OK)
         return s;
     if (W->db->value(rows, 0, 0, WHARF_V_INT, &n) && n.u.i >= SUBSCRIBERS_MAX)
@@ -212,9 +215,11 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
 {
     static const char sql[] =
         "SELECT count(*) FILTER (WHERE sent_at > $2::timestamptz - interval "
-        "'1 minute'), count(*) - 1 FROM events.verification WHERE subscriber_id = $1 AND sent_at > "
-        "$2::timestamptz - interval '1 day'";
-    wharf_val args[2] = {val_text(W->res->id(old_rec)), val_time(W->req->now_us(req))}, minute, day;
+        "'1 minute'), count(*) - 1 FROM events.verification WHERE organization_id = $3::text AND "
+        "subscriber_id = $1 AND sent_at > $2::timestamptz - interval '1 day'";
+    const wharf_val args[] = {val_text(W->res->id(old_rec)), val_time(W->req->now_us(req)),
+        val_text(W->req->organization(req))};
+    wharf_val minute, day;
     wharf_str status = WHARF_S("");
     const wharf_rows *rows;
     wharf_status s;
@@ -222,7 +227,7 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
     field_get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
     if (!same(status, WHARF_S("pending_verification")) && !same(status, WHARF_S("bounced")))
         return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_VERIFIED, NULL, NULL);
-    s = W->db->query(req, sql, args, 2, &rows);
+    s = W->db->query(req, sql, args, 3, &rows);
     if (s != WHARF_OK)
         return s;
     if ((W->db->value(rows, 0, 0, WHARF_V_INT, &minute) && minute.u.i) ||
@@ -328,13 +333,15 @@ wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
     static const char refused_sql[] =
         "UPDATE events.subscriber SET refusals = refusals + 1, status = CASE WHEN "
         "refusals + 1 >= $2::bigint THEN 'bounced' ELSE "
-        "status END, version = version + 1 WHERE id = $1 AND deleted_at IS NULL AND "
-        "status <> 'bounced' RETURNING status";
-    static const char taken_sql[] = "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND "
-                                    "refusals > 0 AND $2::bigint > 0";
-    wharf_val args[2] = {val_text(id), val_int(REFUSALS_MAX)};
+        "status END, version = version + 1 WHERE organization_id = $3::text AND id = $1 AND "
+        "deleted_at IS NULL AND status <> 'bounced' RETURNING status";
+    static const char taken_sql[] =
+        "UPDATE events.subscriber SET refusals = 0 WHERE organization_id = $3::text AND id = $1 "
+        "AND refusals > 0 AND $2::bigint > 0";
+    const wharf_val args[] = {
+        val_text(id), val_int(REFUSALS_MAX), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, refused ? refused_sql : taken_sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, refused ? refused_sql : taken_sql, args, 3, &rows);
 
     if (s != WHARF_OK || !refused || !W->db->count(rows) ||
         !same(row_text(rows, 0, 0), WHARF_S("bounced")))
@@ -347,20 +354,23 @@ wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
 wharf_status subscribers_tidy(wharf_req *req, void *arg)
 {
     static const char old_sql[] =
-        "SELECT id FROM events.subscriber WHERE deleted_at IS NULL AND status = "
-        "'pending_verification' AND created_at < "
+        "SELECT id FROM events.subscriber WHERE organization_id = $3::text AND deleted_at IS NULL "
+        "AND status = 'pending_verification' AND created_at < "
         "$1::timestamptz - make_interval(days => $2::integer) LIMIT 100";
     static const char alerts_sql[] =
-        "DELETE FROM events.alert WHERE at < $1::timestamptz - make_interval(days => $2::integer)";
-    static const char mails_sql[] = "DELETE FROM events.verification WHERE sent_at < "
-                                    "$1::timestamptz - make_interval(days => $2::integer)";
-    wharf_val args[2] = {val_time(W->req->now_us(req)), val_int(PENDING_DAYS)};
+        "DELETE FROM events.alert WHERE organization_id = $3::text"
+        " AND at < $1::timestamptz - make_interval(days => $2::integer)";
+    static const char mails_sql[] =
+        "DELETE FROM events.verification WHERE organization_id = $3::text"
+        " AND sent_at < $1::timestamptz - make_interval(days => $2::integer)";
+    const wharf_val args[] = {
+        val_time(W->req->now_us(req)), val_int(PENDING_DAYS), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, old_sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, old_sql, args, 3, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = W->res->remove(req, "event_subscriber", row_text(rows, i, 0));
     if (s == WHARF_OK)
-        s = W->db->exec(req, alerts_sql, args, 2, NULL);
-    return s == WHARF_OK ? W->db->exec(req, mails_sql, args, 2, NULL) : s;
+        s = W->db->exec(req, alerts_sql, args, 3, NULL);
+    return s == WHARF_OK ? W->db->exec(req, mails_sql, args, 3, NULL) : s;
 }

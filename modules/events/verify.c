@@ -16,16 +16,15 @@ static wharf_status prepare(
     wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
 {
     static const char sql[] =
-        "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
-        "'pending_verification'";
+        "SELECT email FROM events.subscriber WHERE organization_id = $2::text AND id = $1"
+        " AND deleted_at IS NULL AND status = 'pending_verification'";
     int64_t expires_us = W->req->now_us(req) + (int64_t)VERIFY_HOURS * 3600 * 1000000;
-    const wharf_val key = val_text(id);
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
-    s = W->db->query(req, sql, &key, 1, &rows);
+    s = query_about(req, sql, id, &rows);
     *ret_address = s == WHARF_OK && W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("");
     if (s == WHARF_OK && ret_address->n)
         s = events_tokens->revoke(req, VERIFY_KIND, id);
@@ -115,7 +114,7 @@ wharf_status verify_page(wharf_req *req, void *arg)
 wharf_status verify_done(wharf_req *req, void *arg)
 {
     static const char sql[] = QUERY_SUBSCRIBER_VERIFIED;
-    wharf_val args[2];
+    wharf_val args[3];
     const wharf_rows *rows;
     bool active;
     wharf_str id;
@@ -124,8 +123,9 @@ wharf_status verify_done(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     args[0] = val_text(id);
-    args[1] = val_time(W->req->now_us(req));
-    s = W->db->query(req, sql, args, 2, &rows);
+    args[1] = val_text(W->req->organization(req));
+    args[2] = val_time(W->req->now_us(req));
+    s = W->db->query(req, sql, args, 3, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
         return W->err->fail(req, ERR_SUBSCRIBER_TOKEN_INVALID, "token", NULL);
     if (s == WHARF_OK)

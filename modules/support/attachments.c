@@ -108,11 +108,10 @@ wharf_status attachments_add(
 static wharf_status rows_of(wharf_req *req, wharf_str request_id, const wharf_rows **ret_rows)
 {
     static const char sql[] = "SELECT id, file_id, name, mime_type, size FROM support.attachment "
-                              "WHERE request_id = $1::text"
+                              "WHERE organization_id = $2::text AND request_id = $1::text"
                               " ORDER BY created_at, position";
-    wharf_val arg = val_text(request_id);
 
-    return W->db->query(req, sql, &arg, 1, ret_rows);
+    return query_about(req, sql, request_id, ret_rows);
 }
 
 wharf_status attachments_revoke(wharf_req *req, wharf_str request_id)
@@ -203,18 +202,17 @@ wharf_status attachment_download(wharf_req *req, void *arg)
     static const char sql[] =
         "SELECT a.file_id FROM support.attachment a JOIN support.request r ON r.organization_id = "
         "a.organization_id"
-        " AND r.id = a.request_id WHERE a.id = $1::text AND r.deleted_at IS NULL";
+        " AND r.id = a.request_id"
+        " WHERE a.organization_id = $2::text AND a.id = $1::text AND r.deleted_at IS NULL";
     wharf_str token = WHARF_S(""), id;
     const wharf_rows *rows;
-    wharf_val value;
     wharf_status s;
 
     W->req->param(req, "token", &token);
     s = support_token->enter(req, TOKEN_KIND, token, &id);
     if (s != WHARF_OK)
         return s;
-    value = val_text(id);
-    s = W->db->query(req, sql, &value, 1, &rows);
+    s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))

@@ -18,19 +18,18 @@ struct mail_text {
  * by a file that has come. */
 static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_last)
 {
-    static const char sql[] = "SELECT request_id FROM support.attachment WHERE file_id = $1::text";
+    static const char sql[] = "SELECT request_id FROM support.attachment"
+                              " WHERE organization_id = $2::text AND file_id = $1::text";
     const wharf_json *args;
     const wharf_rows *rows;
     wharf_str file;
-    wharf_val arg;
     wharf_status s = W->req->body(req, &args);
 
     *ret_id = WHARF_S("");
     *ret_last = s == WHARF_OK && W->json->text(W->json->get(args, "request"), ret_id);
     if (s != WHARF_OK || *ret_last || !W->json->text(W->json->get(args, "file"), &file))
         return s;
-    arg = val_text(file);
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = query_about(req, sql, file, &rows);
     if (s == WHARF_OK && W->db->count(rows))
         *ret_id = row_text(rows, 0, 0);
     return s;
@@ -42,10 +41,10 @@ static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_
 {
     static const char sql[] =
         "SELECT subject, message, email, category, priority, request_id FROM support.request"
-        " WHERE id = $1::text AND mailed_at IS NULL AND deleted_at IS NULL FOR UPDATE";
-    wharf_val arg = val_text(m->id);
+        " WHERE organization_id = $2::text AND id = $1::text AND mailed_at IS NULL"
+        " AND deleted_at IS NULL FOR UPDATE";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, m->id, &rows);
 
     *ret_due = s == WHARF_OK && W->db->count(rows);
     if (!*ret_due)
@@ -87,11 +86,11 @@ static wharf_status add_link(
  * can still come. */
 static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, bool *ret_missing)
 {
-    static const char sql[] = "SELECT id, file_id, name FROM support.attachment WHERE request_id = "
-                              "$1::text ORDER BY created_at, position";
-    wharf_val arg = val_text(m->id);
+    static const char sql[] = "SELECT id, file_id, name FROM support.attachment"
+                              " WHERE organization_id = $2::text AND request_id = $1::text"
+                              " ORDER BY created_at, position";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, m->id, &rows);
 
     *ret_missing = false;
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
@@ -150,11 +149,12 @@ static wharf_status send_mail(wharf_req *req, const struct mail_text *m, wharf_s
 
 static wharf_status mark_sent(wharf_req *req, wharf_str id)
 {
-    const wharf_val args[] = {val_text(id), val_time(W->req->now_us(req))};
+    static const char sql[] = "UPDATE support.request SET mailed_at = $2::timestamptz"
+                              " WHERE organization_id = $3::text AND id = $1::text";
+    const wharf_val args[] = {
+        val_text(id), val_time(W->req->now_us(req)), val_text(W->req->organization(req))};
 
-    return W->db->exec(req,
-        "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2,
-        NULL);
+    return W->db->exec(req, sql, args, 3, NULL);
 }
 
 /* Prepares the text with its links, if it is time. */

@@ -229,12 +229,12 @@ static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
     static const char sql[] =
         "SELECT m.id, m.author_type, m.author_id, m.author_email, m.body, m.created_at, "
         "COALESCE((SELECT jsonb_agg(a.id ORDER BY a.created_at, a.position) FROM "
-        "support.attachment a WHERE a.message_id = m.id AND "
-        "a.request_id = m.request_id), '[]')"
-        " FROM support.message m WHERE m.request_id = $1::text ORDER BY m.id";
-    wharf_val arg = val_text(id), v;
+        "support.attachment a WHERE a.organization_id = m.organization_id AND a.message_id = m.id "
+        "AND a.request_id = m.request_id), '[]') FROM support.message m"
+        " WHERE m.organization_id = $2::text AND m.request_id = $1::text ORDER BY m.id";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_val v;
+    wharf_status s = query_about(req, sql, id, &rows);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
