@@ -71,8 +71,11 @@ wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wh
         text_of(before, "opted_out_at"), text_of(before, "bounced_at"), text_of(before, "bounce")};
     wharf_status s = WHARF_OK;
 
-    if (old_rec && !sent && !bounce && !moved)
+    if (old_rec && !sent && !bounce && !moved) { /* a row that is sent whole does not end it */
+        if (W->res->changed(old_rec, new_rec, CONTACT_NOTIFICATIONS))
+            W->res->set(new_rec, CONTACT_NOTIFICATIONS, val_json(before));
         return WHARF_OK;
+    }
     if (moved)
         n.bounced_at = n.bounce = val_null();
     if (sent)

@@ -479,7 +479,6 @@ static wharf_status contact_check_many(wharf_req *req, uint32_t op,
     wharf_str country;
     wharf_status s;
 
-    (void)old_recs;
     if (op != WHARF_CREATE)
         return WHARF_OK;
     s = contacts_org->country(req, &country);

@@ -271,7 +271,7 @@ CASES = {  # name: bytes, code
     "one endless line": (lambda: b"name\n" + b"x" * (6 << 20), "file.too_complex"),
     "an open quote": (lambda: b'name\n"' + b"x" * 100000, "file.csv_syntax"),
     "an open quote before much": (lambda: b'name\n"' + b"x" * (6 << 20), "file.too_complex"),
-    "zeros": (lambda: b"name\nA\0B\n", "file.unsupported_type"),
+    "zeros": (lambda: b"name\n" + b"A\0B\1\2\0" * 200 + b"\n", "file.unsupported_type"),
     "half a character": (lambda: b"\xff\xfen\0a\0m\0e\0\n\0x", "file.encoding"),
     "picture": (lambda: b"\x89PNG\r\n\x1a\n" + bytes(100), "file.unsupported_type"),
     "another archive": (lambda: b"PK\5\6" + bytes(18), "file.xlsx_invalid"),

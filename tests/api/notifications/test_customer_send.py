@@ -59,6 +59,14 @@ def test_the_link_ends_them(shop):
     assert shop.link(shop.mail(ada, 2)) == url
 
 
+def test_a_row_that_is_sent_whole_does_not_end_it(shop):
+    ada = shop.contact()
+    out = shop.client.post(f"/v1/contacts/{ada['id']}", {"notifications": {"opted_out": True}}, expect=200).data["notifications"]
+    batch = shop.client.post("/v1/batches", {"resource": "contact", "action": "overwrite", "mode": "sync", "data": [{"id": ada["id"], "name": "Ada King", "email": ada["email"]}]}).data
+    row = shop.client.get(f"/v1/contacts/{ada['id']}").data
+    assert batch["status"] == "completed" and row["name"] == "Ada King" and row["notifications"] == out and out["opted_out_at"]
+
+
 def test_one_click_as_mail_readers_do_it(shop):
     ada = shop.contact()
     delivered(shop, ada)

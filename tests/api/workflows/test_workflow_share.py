@@ -102,9 +102,14 @@ def test_public_callers(server, mine):
     others = ["GET", "PUT", "PATCH", "DELETE"]
     url = public(mine, "return {ok = true}", methods=["POST", *others])
     codes = [mine.http.post(url, timeout=WAIT).status_code for _ in range(12)]
-    assert codes[:7] == [200] * 7 and codes[-1] == 429, codes
-    for method in others:  # none of them is another door
+    assert codes[:7] == [200] * 7, codes
+
+    def refused(method):  # a slow machine earns the next call meanwhile
+        until(lambda: mine.http.post(url, timeout=WAIT).status_code == 429)
         r = mine.request(method, url.removeprefix(server.base), key=False)
+        return r if r.status != 200 else None
+    for method in others:  # none of them is another door
+        r = until(lambda: refused(method))
         assert (r.status, r.code) == (429, "rate_limited") and int(r.headers["Retry-After"]) >= 1, (method, r)
 
 
