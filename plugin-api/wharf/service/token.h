@@ -26,8 +26,8 @@ typedef struct wharf_token_api {
     /* All tokens of the id are dead. */
     wharf_status (*revoke)(wharf_req *req, const char *kind, wharf_str id);
     /* 1.1: what a person sees behind a link: a page in English with a title, a sentence, and
-     * (button not empty) one button that posts to the same address. Texts are escaped; the page runs no
-     * scripts, loads nothing and can't be framed. */
+     * (button not empty) one button that posts to the same address. Texts are escaped; the page
+     * runs no scripts, loads nothing and can't be framed. */
     void (*page)(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence,
         wharf_str button);
     /* 1.2: a name in public paths that is no secret, such as the id itself, until revoke():
