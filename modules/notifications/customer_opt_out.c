@@ -53,7 +53,7 @@ wharf_status customer_link(wharf_req *req, wharf_str contact_id, wharf_str *ret_
 static wharf_status no_link(wharf_req *req)
 {
     W->err->clear(req);
-    return W->err->fail(req, ERR_NOT_FOUND, "token", NULL);
+    return W->err->fail(req, ERR_NOTIFICATION_LINK_UNKNOWN, "token", NULL);
 }
 
 /* Finds the contact: after a merge it is the one that took the other in. */
