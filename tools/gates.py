@@ -337,9 +337,12 @@ def gate_waits():
 AREAS = "kernel/identity/roles.c"  # what built-in roles may, by area: docs/spec/01-platform.md section 6.3
 
 
-def code_of(f):
-    """The text of a C file with its comments blanked, lines kept."""
-    return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text(f), flags=re.S)
+LITERAL = r'"(?:\\.|[^"\\\n])*"'
+
+
+def code_of(path):
+    """A C file without its comments, with its texts; lines keep their numbers."""
+    return re.sub(rf"({LITERAL})|/\*.*?\*/|//[^\n]*", lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text(path), flags=re.S)
 
 
 def gate_kernel():
@@ -365,7 +368,6 @@ def gate_kernel():
 # ---- SQL in C ------------------------------------------------------------------------------------------------------------
 
 LITERAL_LINES = 5  # of SQL that stands in C: longer statements have a file
-LITERAL = r'"(?:\\.|[^"\\\n])*"'
 # literals that become one, with what is put between them: white space and macros
 RUN = re.compile(rf"{LITERAL}(?:(?:\s|\\\n|\b[A-Z][A-Z0-9_]*(?:\([^()]*\))?)*{LITERAL})*")
 STATEMENT = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|CREATE TABLE|DO \$)")
@@ -386,7 +388,7 @@ def gate_sql_literals():
     problems, code = [], {}
     for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in "ch")):
         part = "/".join(f.split("/")[:2 if f.startswith("modules/") else 1])
-        source = re.sub(rf"({LITERAL})|/\*.*?\*/|//[^\n]*", lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text(f), flags=re.S)
+        source = code_of(f)
         code[part] = code.get(part, "") + source
         for m in RUN.finditer(source):
             at = [source.count("\n", 0, m.start() + one.start()) + 1 for one in re.finditer(LITERAL, m.group(0))]
@@ -406,7 +408,7 @@ def statements(path, queries):
     """The SQL of a file of a module: of C its literals, with the queries that stand between them; of a query the whole file."""
     if path.endswith(".sql"):
         return [text(path)]
-    source = re.sub(rf"({LITERAL})|/\*.*?\*/|//[^\n]*", lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text(path), flags=re.S)
+    source = code_of(path)
     found = []
     for m in re.finditer(rf"{RUN.pattern}(?:\s*QUERY_[A-Z_]+)?", source):
         said = "".join(one[1:-1] for one in re.findall(LITERAL, m.group(0)))

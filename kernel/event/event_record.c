@@ -150,6 +150,7 @@ struct event *event_for(
 {
     struct event *bare = e->bare ? e->bare : e, *own;
     struct access access = who->access;
+    wharf_str members;
 
     if (event_sight(who, bare) != SIGHT_YES)
         return NULL;
@@ -161,9 +162,8 @@ struct event *event_for(
     *own = *bare;
     own->bare = bare;
     own->parsed = NULL;
-    own->pub.seen = parts_seen(a, bare->parts, &access);
-    own->data = parts_put(
-        a, bare->data, bare->data.n - 1, parts_members(a, bare->parts, own->pub.seen));
+    members = parts_for(a, bare->parts, &access, &own->pub.seen);
+    own->data = parts_put(a, bare->data, bare->data.n - 1, members);
     make_body(a, own);
     return own;
 }

@@ -83,13 +83,6 @@ static wharf_str seen_of(struct arena *a, const struct wharf_json *parts, const 
     return seen_many(a, kinds, n);
 }
 
-wharf_str parts_seen(struct arena *a, wharf_str parts, const struct access *who)
-{
-    const struct wharf_json *v = parsed(a, parts);
-
-    return v ? seen_of(a, v, who) : str_z("");
-}
-
 /* ---- showing ---- */
 
 /* Writes a part with the lines that are seen: the newest, as many as it shows; or the only one. */
@@ -141,6 +134,14 @@ static wharf_str members(struct arena *a, const struct wharf_json *parts, const 
         return str_z("");
     ((char *)s.p)[0] = ','; /* the braces of an object of its own go */
     return (wharf_str){s.p, s.n - 1};
+}
+
+wharf_str parts_for(struct arena *a, wharf_str parts, const struct access *who, wharf_str *ret_seen)
+{
+    const struct wharf_json *v = parsed(a, parts);
+
+    *ret_seen = v ? seen_of(a, v, who) : str_z("");
+    return v ? members(a, v, ret_seen) : str_z("");
 }
 
 wharf_str parts_members(struct arena *a, wharf_str parts, wharf_str seen)

@@ -16,9 +16,11 @@
 
 #include "identity/auth.h"
 
-/* Returns what the principal sees of the parts, as a JSON array; "" of no parts. It is in a. */
-wharf_str parts_seen(struct arena *a, wharf_str parts, const struct access *who);
-/* Returns the members of what is seen, as they follow others in an object, each behind a comma. */
+/* Returns the members that the principal sees, as they follow others in an object, each behind a
+ * comma; "" of no parts. *ret_seen: what is seen, a JSON array, or "". Both are in a. */
+wharf_str parts_for(
+    struct arena *a, wharf_str parts, const struct access *who, wharf_str *ret_seen);
+/* Returns the same members, by what was seen. */
 wharf_str parts_members(struct arena *a, wharf_str parts, wharf_str seen);
 /* Returns the text with these members put in at the place. */
 wharf_str parts_put(struct arena *a, wharf_str text, size_t at, wharf_str members);

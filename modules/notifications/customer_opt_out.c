@@ -8,28 +8,21 @@
 
 #include "notifications.gen.h"
 
-enum { HASH = 32, TOKEN_BYTES = 27 }; /* of them 36 characters */
+enum { HASH = 32, TOKEN_BYTES = 27 }; /* 36 characters, without padding */
 
 /* Writes the signature of a contact in letters that stand in a link. */
 static wharf_str sign(wharf_req *req, wharf_str contact_id)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    wharf_str organization = W->req->organization(req),
+    wharf_str organization = W->req->organization(req), text,
               what = W->mem->format(req, "%.*s %.*s", (int)organization.n, organization.p,
                   (int)contact_id.n, contact_id.p);
     unsigned char hash[HASH];
-    char *to = W->mem->alloc(req, TOKEN_BYTES / 3 * 4 + 1);
-    size_t n = 0;
 
     notifications_crypto->keyed_hash(req, "notifications.opt_out", what, hash);
-    for (size_t i = 0; i + 2 < TOKEN_BYTES; i += 3) {
-        unsigned bits = (unsigned)hash[i] << 16 | (unsigned)hash[i + 1] << 8 | hash[i + 2];
-
-        for (int k = 18; k >= 0; k -= 6)
-            to[n++] = letters[bits >> k & 63];
-    }
-    return (wharf_str){to, n};
+    text = notifications_crypto->base64(req, (wharf_str){(const char *)hash, TOKEN_BYTES});
+    for (char *p = (char *)text.p; *p; p++)
+        *p = *p == '+' ? '-' : *p == '/' ? '_' : *p;
+    return text;
 }
 
 wharf_status customer_link(wharf_req *req, wharf_str contact_id, wharf_str *ret_url)

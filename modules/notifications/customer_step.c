@@ -18,18 +18,31 @@ struct candidate {
     int64_t occurred_us;
 };
 
+/* Statuses, and of what a customer is told because of them. */
+static const struct {
+    const char *status, *occasion;
+} causes[] = {{"out_for_delivery", "out_for_delivery"}, {"pickup_available", "ready_for_pickup"},
+    {"delivered", "delivered"}, {"picked_up", "delivered"}, {"return_to_sender", "returned"}};
+enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
+
 static const char *occasion_of(wharf_str status)
 {
-    static const struct {
-        const char *status, *occasion;
-    } table[] = {{"out_for_delivery", "out_for_delivery"}, {"pickup_available", "ready_for_pickup"},
-        {"delivered", "delivered"}, {"picked_up", "delivered"}, {"return_to_sender", "returned"}};
-
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        if (is(status, table[i].status))
-            return table[i].occasion;
+    for (size_t i = 0; i < CAUSES; i++) {
+        if (is(status, causes[i].status))
+            return causes[i].occasion;
     }
     return NULL;
+}
+
+/* Writes the statuses that cause the occasion; NULL: those of all. */
+static void put_causes(wharf_out *out, const char *occasion)
+{
+    W->json->open(out, "st", '[');
+    for (size_t i = 0; i < CAUSES; i++) {
+        if (!occasion || !strcmp(causes[i].occasion, occasion))
+            W->json->put(out, NULL, val_text(z(causes[i].status)));
+    }
+    W->json->close(out);
 }
 
 /* ---- events that may tell somebody ---- */
@@ -83,7 +96,8 @@ static wharf_val facts_asked(wharf_req *req, const struct candidate *list, size_
         W->json->open(out, NULL, '{');
         W->json->put(out, "i", val_int((int64_t)i));
         W->json->put(out, "s", val_text(list[i].event->resource_id));
-        W->json->put(out, "o", list[i].occasion ? val_text(z(list[i].occasion)) : val_null());
+        W->json->put(out, "known", val_bool(list[i].occasion != NULL));
+        put_causes(out, list[i].occasion);
         W->json->put(out, "at", val_time(list[i].event->timestamp_us));
         W->json->close(out);
     }

@@ -27,14 +27,6 @@ static size_t n_languages;
 
 /* ---- composing ---- */
 
-static wharf_str keep(wharf_str s)
-{
-    char *to = W->mem->plugin_alloc(notifications_self, s.n + 1);
-
-    memcpy(to, s.p, s.n);
-    return (wharf_str){to, s.n};
-}
-
 /* Joins the lines of a text of the layout. */
 static wharf_str lines_of(wharf_req *req, const wharf_json *lines)
 {
@@ -77,16 +69,16 @@ static void compose(
 {
     const wharf_json *all = W->json->get(words, "occasions");
 
-    l->name = keep(json_text(words, "language"));
+    l->name = notification_keep(json_text(words, "language"));
     for (size_t i = 0; i < PAGE_WORDS; i++)
-        l->words[i] = keep(json_text(words, page_words[i]));
+        l->words[i] = notification_keep(json_text(words, page_words[i]));
     for (size_t i = 0; i < OCCASIONS; i++) {
         const wharf_json *o = W->json->get(all, occasions[i]);
 
         l->of[i] = (struct customer_template){.language = l->name,
-            .subject = keep(json_text(o, "subject")),
-            .text = keep(put_words(req, text, o, words, 0)),
-            .html = keep(put_words(req, html, o, words, 0))};
+            .subject = notification_keep(json_text(o, "subject")),
+            .text = notification_keep(put_words(req, text, o, words, 0)),
+            .html = notification_keep(put_words(req, html, o, words, 0))};
     }
 }
 

@@ -6,10 +6,10 @@
 
 #include "notifications.gen.h"
 
-static wharf_status wish_of(
-    wharf_req *req, const struct customer_template *t, const wharf_json *data, wharf_str *ret)
+static wharf_str wish_of(wharf_req *req, const struct customer_template *t, const wharf_json *data)
 {
     wharf_out *out = W->json->writer(req);
+    wharf_str text;
 
     W->json->open(out, NULL, '{');
     W->json->open(out, "body", '{');
@@ -19,9 +19,8 @@ static wharf_status wish_of(
     W->json->put(out, "data", val_json(data));
     W->json->close(out);
     W->json->close(out);
-    *ret = W->json->result_text(out);
-    *ret = W->mem->dup(req, ret->p, ret->n);
-    return WHARF_OK;
+    text = W->json->result_text(out);
+    return W->mem->dup(req, text.p, text.n);
 }
 
 /* Makes one problem of what has no place in the text. */
@@ -95,8 +94,8 @@ static wharf_str one_line(wharf_req *req, wharf_str s)
 }
 
 /* Takes the texts of the report, and what every mail has. */
-static wharf_status take_texts(wharf_req *req, const struct customer_template *t,
-    const wharf_json *data, const wharf_json *report, struct customer_mail *ret)
+static void take_texts(wharf_req *req, const struct customer_template *t, const wharf_json *data,
+    const wharf_json *report, struct customer_mail *ret)
 {
     wharf_str url = json_text(data, "opt_out_url"), none;
 
@@ -106,20 +105,19 @@ static wharf_status take_texts(wharf_req *req, const struct customer_template *t
     ret->text = with_link(req, json_text(report, "text"), t->language, url);
     none = json_text(report, "html");
     ret->html = none.n ? with_html_link(req, none, t->language, url) : html_of_text(req, ret->text);
-    return WHARF_OK;
 }
 
 wharf_status customer_make(wharf_req *req, const struct customer_template *t,
     const wharf_json *data, struct customer_mail *ret)
 {
-    wharf_draw_wish wish = {.head = WHARF_HEAD(wharf_draw_wish), .format = WHARF_DRAW_WORDS};
+    const wharf_draw_wish wish = {.head = WHARF_HEAD(wharf_draw_wish),
+        .format = WHARF_DRAW_WORDS,
+        .request = wish_of(req, t, data)};
     wharf_draw_made made = {.head = WHARF_HEAD(wharf_draw_made)};
     const wharf_json *report;
-    wharf_status s = wish_of(req, t, data, &wish.request);
+    wharf_status s = customers_draw->draw(req, &wish, &made);
 
     *ret = (struct customer_mail){.subject = WHARF_S(""), .text = WHARF_S(""), .html = WHARF_S("")};
-    if (s == WHARF_OK)
-        s = customers_draw->draw(req, &wish, &made);
     if (s == WHARF_OK && made.verdict == WHARF_DRAW_TOO_COMPLEX)
         return whole_problem(req, made.reason, &ret->problems);
     if (s == WHARF_OK)
@@ -127,6 +125,6 @@ wharf_status customer_make(wharf_req *req, const struct customer_template *t,
     if (s == WHARF_OK && made.verdict == WHARF_DRAW_REFUSED)
         ret->problems = W->json->get(report, "problems");
     else if (s == WHARF_OK)
-        s = take_texts(req, t, data, report, ret);
+        take_texts(req, t, data, report, ret);
     return s;
 }

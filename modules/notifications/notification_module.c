@@ -29,6 +29,15 @@ static const wharf_route routes[] = {
     {ROUTE_TEST, .handler = customer_test},
 };
 
+wharf_str notification_keep(wharf_str text)
+{
+    char *to = W->mem->plugin_alloc(notifications_self, text.n + 1);
+
+    memcpy(to, text.p, text.n);
+    to[text.n] = 0;
+    return (wharf_str){to, text.n};
+}
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     notifications_self = self;

@@ -56,6 +56,11 @@ wharf_status notification_end(
 /* Notes that one is tried once more, and, with next_us, not before then. */
 wharf_status notification_tried(wharf_req *req, wharf_str id, int64_t next_us);
 
+/* ---- notification_module.c ---- */
+
+/* Copies a text for as long as the module is loaded. */
+wharf_str notification_keep(wharf_str text);
+
 /* ---- notification_routes.c ---- */
 
 wharf_handler notification_resend, notification_tidy;

@@ -58,7 +58,7 @@ wharf_status users_start(wharf_plugin *self, wharf_req *req)
     problem = push_phones() ? push_service->problem(req, &account) : NULL;
     return problem ? W->err->fail(req, ERR_VALIDATION_FAILED, NULL,
                          "notifications.fcm.service_account %s", problem)
-                   : WHARF_OK;
+                   : words_start(req);
 }
 
 wharf_status user_queue(wharf_req *req, wharf_str user_id, int64_t run_at_us)

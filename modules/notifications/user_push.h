@@ -37,11 +37,10 @@ int64_t quiet_end(const wharf_json *hours, int64_t now_us);
 struct words {
     wharf_str language, title, body;
 };
-/* Reads the words of all languages. */
-wharf_status words_read(wharf_req *req, const wharf_json **ret_table);
-/* Writes what a user is told of an event of this type, in their language where it is known. */
-struct words told_words(
-    wharf_req *req, const wharf_json *table, wharf_str type, wharf_str language);
+/* Keeps the words of all languages. */
+wharf_status words_start(wharf_req *req);
+/* Returns what a user is told of an event of this type, in their language where it is known. */
+struct words told_words(wharf_req *req, wharf_str type, wharf_str language);
 
 /* ---- push_send.c ---- */
 

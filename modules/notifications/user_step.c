@@ -22,7 +22,6 @@ struct chunk {
     size_t n_listeners;
     bool *told; /* by event and listener */
     size_t *newer; /* the next event of the same row; n: none */
-    const wharf_json *words;
 };
 
 static bool *told(const struct chunk *c, size_t event, size_t listener)
@@ -159,7 +158,7 @@ static void put_row(
 {
     const wharf_event *e = c->events[event];
     const struct listener *l = &c->listeners[listener];
-    struct words words = told_words(req, c->words, e->type, l->language);
+    struct words words = told_words(req, e->type, l->language);
     bool old = replaced(c, event, listener), waits = !old && l->reachable;
 
     W->json->open(rows, NULL, '{');
@@ -209,8 +208,6 @@ wharf_status user_step(
     if (s != WHARF_OK || !c.n_listeners)
         return s;
     s = read_rights(req, &c);
-    if (s == WHARF_OK)
-        s = words_read(req, &c.words);
     if (s != WHARF_OK)
         return s;
     find_told(req, &c);

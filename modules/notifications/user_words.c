@@ -3,49 +3,97 @@
  *
  * The words of other languages stand in schemas/notifications/words/push-words.json: a title for
  * each object, a body for each change. Of types that are not there it is told in English, by the
- * catalogue of events.
- */
+ * catalogue of events. */
 #include "user_push.h"
 
 #include "notifications.gen.h"
 
 enum { CODE = 8 };
 
-wharf_status words_read(wharf_req *req, const wharf_json **ret_table)
-{
-    const wharf_json *all;
-    wharf_status s = W->json->parse(req, (wharf_str)EMBEDDED, &all);
+/* A title of an object, or the body of a change, in one language. */
+struct word {
+    char code[CODE];
+    bool change;
+    wharf_str key, text;
+};
+/* Set by words_start(), before anything of this module runs. */
+static struct word *words;
+static size_t n_words;
 
-    if (s == WHARF_OK)
-        *ret_table = W->json->get(all, "push-words");
-    return s;
-}
+/* ---- reading ---- */
 
-/* Finds the words of a language: "pt-BR" has those of "pt". */
-static const wharf_json *language_of(const wharf_json *table, wharf_str language, char code[CODE])
+/* Writes the language in small letters: "pt-BR" has the words of "pt". */
+static void code_of(wharf_str language, char code[CODE])
 {
     size_t n = 0;
 
     while (n < CODE - 1 && n < language.n && language.p[n] != '-') {
-        code[n] = (char)(language.p[n] | 0x20); /* a small letter */
+        code[n] = (char)(language.p[n] | 0x20);
         n++;
     }
     code[n] = 0;
-    return n ? W->json->get(table, code) : NULL;
 }
 
-/* Finds "shipment" and "status_changed" of the type in the words. */
-static bool find_words(
-    wharf_req *req, const wharf_json *words, wharf_str type, wharf_str *title, wharf_str *body)
+static void keep_words(const wharf_json *language, const char *of, bool change)
+{
+    wharf_str code = W->json->key(language), text;
+    const wharf_json *list = W->json->get(language, of);
+
+    for (const wharf_json *v = W->json->at(list, 0); v; v = W->json->next(v)) {
+        struct word *one = &words[n_words];
+
+        if (!W->json->text(v, &text))
+            continue;
+        *one = (struct word){.change = change,
+            .key = notification_keep(W->json->key(v)),
+            .text = notification_keep(text)};
+        code_of(code, one->code);
+        n_words++;
+    }
+}
+
+wharf_status words_start(wharf_req *req)
+{
+    const wharf_json *all, *languages;
+    size_t room = 0;
+    wharf_status s = W->json->parse(req, (wharf_str)EMBEDDED, &all);
+
+    if (s != WHARF_OK)
+        return s;
+    languages = W->json->get(all, "push-words");
+    for (const wharf_json *l = W->json->at(languages, 0); l; l = W->json->next(l))
+        room += W->json->count(W->json->get(l, "objects")) +
+                W->json->count(W->json->get(l, "changes"));
+    words = W->mem->plugin_alloc(notifications_self, (room + 1) * sizeof(*words));
+    for (const wharf_json *l = W->json->at(languages, 0); l; l = W->json->next(l)) {
+        keep_words(l, "objects", false);
+        keep_words(l, "changes", true);
+    }
+    return WHARF_OK;
+}
+
+/* ---- finding ---- */
+
+static wharf_str find_word(const char *code, bool change, wharf_str key)
+{
+    for (size_t i = 0; i < n_words; i++) {
+        if (words[i].change == change && !strcmp(words[i].code, code) && same(words[i].key, key))
+            return words[i].text;
+    }
+    return WHARF_S("");
+}
+
+/* Finds "shipment" and "status_changed" of the type in a language. */
+static bool find_words(const char *code, wharf_str type, struct words *ret)
 {
     const char *dot = memchr(type.p, '.', type.n);
     size_t n = dot ? (size_t)(dot - type.p) : 0;
 
     if (!n)
         return false;
-    *title = json_text(W->json->get(words, "objects"), W->mem->dup(req, type.p, n).p);
-    *body = json_text(W->json->get(words, "changes"), W->mem->dup(req, dot + 1, type.n - n - 1).p);
-    return title->n && body->n;
+    ret->title = find_word(code, false, (wharf_str){type.p, n});
+    ret->body = find_word(code, true, (wharf_str){dot + 1, type.n - n - 1});
+    return ret->title.n && ret->body.n;
 }
 
 /* Writes "shipment.status_changed" as "Shipment status changed". */
@@ -60,14 +108,14 @@ static wharf_str title_of(wharf_req *req, wharf_str type)
     return (wharf_str){p, type.n};
 }
 
-struct words told_words(wharf_req *req, const wharf_json *table, wharf_str type, wharf_str language)
+struct words told_words(wharf_req *req, wharf_str type, wharf_str language)
 {
     wharf_event_type entry = {.head = WHARF_HEAD(wharf_event_type)};
     struct words w = {.language = WHARF_S("en")};
     char code[CODE];
-    const wharf_json *words = language_of(table, language, code);
 
-    if (words && find_words(req, words, type, &w.title, &w.body)) {
+    code_of(language, code);
+    if (find_words(code, type, &w)) {
         w.language = W->mem->dup(req, code, strlen(code));
         return w;
     }

@@ -2,7 +2,6 @@
  * answers mean (the table of spec 04 section 9.2). FCM is the service wharf.push. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "push.h"
 
@@ -154,21 +153,6 @@ static bool pushy_dead(
     return status == 400 && (is(code, "NO_RECIPIENTS") || strstr(code.p, "TOKEN"));
 }
 
-/* Reads Retry-After: seconds or a date. Returns milliseconds. */
-static int64_t asked_to_wait(wharf_req *req, const wharf_fetch *f)
-{
-    wharf_str text = print_fetch->header(req, f, "retry-after");
-    struct tm tm = {.tm_sec = 0};
-    int64_t ms;
-
-    if (text.n && strspn(text.p, "0123456789") == text.n)
-        return text.n < 8 ? strtoll(text.p, NULL, 10) * 1000 : INT64_C(86400000);
-    if (!text.n || !strptime(text.p, "%a, %d %b %Y %H:%M:%S GMT", &tm))
-        return 0;
-    ms = (int64_t)timegm(&tm) * 1000 - W->req->now_us(req) / 1000;
-    return ms > 0 ? ms : 0;
-}
-
 static bool accepted(const struct push *p, const wharf_json *answer, uint32_t status)
 {
     if (is_driver(p, "pushy"))
@@ -204,6 +188,6 @@ struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf
         o.end = PUSH_DEAD;
     else if (o.status == 429 || o.status >= 500)
         o.end = PUSH_AGAIN;
-    o.later_ms = o.end == PUSH_AGAIN ? asked_to_wait(req, f) : 0;
+    o.later_ms = o.end == PUSH_AGAIN ? print_fetch->retry_after_ms(req, f) : 0;
     return o;
 }

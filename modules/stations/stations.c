@@ -64,7 +64,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     stations_users = stations_host->service(self, "org.directory", 1, 0);
     print_self = self;
     print_blob = stations_host->service(self, "wharf.blob", 1, 1);
-    print_fetch = stations_host->service(self, "wharf.fetch", 1, 1);
+    print_fetch = stations_host->service(self, "wharf.fetch", 1, 3);
     print_render = stations_host->service(self, "wharf.render", 1, 1);
     print_events = stations_host->service(self, "wharf.events", 1, 0);
     print_channel = stations_host->service(self, "wharf.channel", 1, 0);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "net/net_fetch.h"
@@ -22,7 +23,7 @@ enum {
     DEFAULT_STALL = 5000,
     DEFAULT_STALL_BYTES = 1024
 };
-enum { DEFAULT_TOTAL = 20000 };
+enum { DEFAULT_TOTAL = 20000, DAY_MS = 86400000 };
 
 /* The fetches of one request. Not in its arena: a resident job starts more than an arena holds,
  * and fetches outlive the scope of memory that they were started in. */
@@ -360,6 +361,20 @@ static wharf_str f_header(wharf_req *req, const wharf_fetch *f, const char *name
     return f->over ? arena_dupz(req->arena, net_header(f->transfer, name)) : str_z("");
 }
 
+static int64_t f_retry_after_ms(wharf_req *req, const wharf_fetch *f)
+{
+    wharf_str text = f_header(req, f, "retry-after");
+    struct tm tm = {.tm_sec = 0};
+    int64_t ms;
+
+    if (text.n && strspn(text.p, "0123456789") == text.n)
+        return text.n < 6 ? strtoll(text.p, NULL, 10) * 1000 : DAY_MS;
+    if (!text.n || !strptime(text.p, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+        return 0;
+    ms = (int64_t)timegm(&tm) * 1000 - req->now_us / 1000;
+    return ms > DAY_MS ? DAY_MS : ms > 0 ? ms : 0;
+}
+
 static wharf_str f_text(const wharf_fetch *f)
 {
     return f->over ? net_text(f->transfer) : str_z("");
@@ -438,4 +453,4 @@ static size_t f_under_way(wharf_req *req)
 
 const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel,
     f_done, f_code, f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get,
-    f_check, f_tag, f_head, f_under_way, net_header_reserved};
+    f_check, f_tag, f_head, f_under_way, net_header_reserved, f_retry_after_ms};

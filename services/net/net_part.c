@@ -4,7 +4,7 @@
 #include "net/client.h"
 #include "net/host_fetch.h"
 
-static const struct offered_service services[] = {{{"wharf.fetch", 1, 2}, &host_fetch}};
+static const struct offered_service services[] = {{{"wharf.fetch", 1, 3}, &host_fetch}};
 
 static bool net_open(struct engine *e, const struct worker_boot *boot, wharf_str *ret_error)
 {

@@ -48,12 +48,7 @@ wharf_str fcm_text(struct arena *a, const wharf_push_message *m, const char *top
         jw_str(&w, "body", m->body);
         jw_close(&w, '}');
     }
-    jw_open(&w, "data", '{');
-    for (size_t i = 0; i < m->n_data; i++) {
-        jw_key(&w, m->names[i]);
-        jw_str(&w, NULL, m->values[i]);
-    }
-    jw_close(&w, '}');
+    push_put_data(&w, m);
     put_platforms(a, &w, m, topic);
     jw_close(&w, '}');
     jw_close(&w, '}');

@@ -2,7 +2,6 @@
  * from send() to next(). */
 #include <openssl/sha.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "net/host_fetch.h"
 #include "config/config.h"
@@ -18,8 +17,7 @@ enum {
     TOTAL_MS = 15000,
     ANSWER_MAX = 65536,
     HOST_TRANSFERS = 100,
-    MESSAGE_ARENA = 2048,
-    DAY_MS = 86400000
+    MESSAGE_ARENA = 2048
 };
 
 char *push_copy(const char *p, size_t n)
@@ -63,6 +61,16 @@ static void over(wharf_pusher *p, struct message *m, enum wharf_push_end end, co
 }
 
 /* ---- sending ---- */
+
+void push_put_data(struct jw *w, const wharf_push_message *m)
+{
+    jw_open(w, "data", '{');
+    for (size_t i = 0; i < m->n_data; i++) {
+        jw_key(w, m->names[i]);
+        jw_str(w, NULL, m->values[i]);
+    }
+    jw_close(w, '}');
+}
 
 wharf_fetch_request push_request(const struct message *m)
 {
@@ -167,21 +175,6 @@ static void p_send(wharf_req *req, wharf_pusher *p, const wharf_push_message *gi
 
 /* ---- answers ---- */
 
-/* Reads Retry-After: seconds or a date. Returns milliseconds. */
-static int64_t asked_to_wait(wharf_req *req, const wharf_fetch *f)
-{
-    wharf_str text = host_fetch.header(req, f, "retry-after");
-    struct tm tm = {.tm_sec = 0};
-    int64_t ms;
-
-    if (text.n && strspn(text.p, "0123456789") == text.n)
-        return text.n < 6 ? strtoll(text.p, NULL, 10) * 1000 : DAY_MS;
-    if (!text.n || !strptime(text.p, "%a, %d %b %Y %H:%M:%S GMT", &tm))
-        return 0;
-    ms = (int64_t)timegm(&tm) * 1000 - req->now_us / 1000;
-    return ms > DAY_MS ? DAY_MS : ms > 0 ? ms : 0;
-}
-
 /* Tells whether the fetch ended before anything was sent, because of the URL itself. */
 static bool never_sent(wharf_str outcome)
 {
@@ -212,7 +205,7 @@ static bool judge(wharf_req *req, struct message *m, const wharf_fetch *f)
         r->error = arena_printf(m->arena, "HTTP %u", r->http_status);
     r->error = arena_dup_str(m->arena, r->error);
     if (r->end == WHARF_PUSH_AGAIN)
-        r->later_ms = asked_to_wait(req, f);
+        r->later_ms = host_fetch.retry_after_ms(req, f);
     return renew;
 }
 

@@ -65,6 +65,8 @@ void web_judge(wharf_req *req, const wharf_fetch *f, wharf_push_result *ret);
 
 /* ---- host_push.c ---- */
 
+/* Writes the message's data as the member "data". */
+void push_put_data(struct jw *w, const wharf_push_message *m);
 /* Fills what fetches of all services have in common. */
 wharf_fetch_request push_request(const struct message *m);
 /* Returns a text that lives as long as the process lets it: freed with free(). */

@@ -26,12 +26,7 @@ wharf_str web_text(struct arena *a, const wharf_push_message *m)
         jw_str(&w, "title", m->title);
         jw_str(&w, "body", m->body);
     }
-    jw_open(&w, "data", '{');
-    for (size_t i = 0; i < m->n_data; i++) {
-        jw_key(&w, m->names[i]);
-        jw_str(&w, NULL, m->values[i]);
-    }
-    jw_close(&w, '}');
+    push_put_data(&w, m);
     jw_close(&w, '}');
     text = arena_dup_str(a, buf_str(&b));
     buf_done(&b);

@@ -19,7 +19,7 @@ LONGEST = [
     "mail"]
 
 
-# What a newcomer does not wait for (./test without a name): attacks, faults, limits, races, models and what else takes long. ./test --all and ./test api
+# Leaves these out for newcomers (./test without a name): attacks, faults, limits, races, models and what else takes long. ./test --all and ./test api
 # run these too.
 THOROUGH = {
     "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits", "batches_resources", "batches_sets", "blame", "blobs",

@@ -23,6 +23,7 @@ FLOW = "local M = {} function M.on_run(input, ctx) wharf.log.info(input.m) error
 PRINTER = {"name": "P", "model": "M", "configuration": {}, "page_size": {"a4": True}}
 HEARD = ["*"]
 SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing", "events": HEARD, "url": w.web.url(f"/{place}/integration"), "auth": None},
+           "user": lambda w, org, place, marker: {"notification_events": HEARD},
            "webhook": lambda w, org, place, marker: {"events": HEARD, "url": w.web.url(f"/{place}/webhook")},
            "print_station": lambda w, org, place, marker: {"printers": [PRINTER], "display_name": "Desk " + marker},
            "print_job": lambda w, org, place, marker: {"location_id": w.places[place], "name": "Label " + marker, "data": "data:text/plain," + marker},

@@ -40,22 +40,33 @@ CREATE TABLE notifications.notification (
     CHECK (kind = 'user' OR contact_id IS NOT NULL)
 );
 CREATE INDEX notification_created ON notifications.notification (organization_id, created_at, id);
-CREATE INDEX notification_resource ON notifications.notification (organization_id, resource_id, created_at);
-CREATE INDEX notification_contact ON notifications.notification (organization_id, contact_id, created_at) WHERE contact_id IS NOT NULL;
-CREATE INDEX notification_user ON notifications.notification (organization_id, user_id, created_at) WHERE user_id IS NOT NULL;
+CREATE INDEX notification_resource
+    ON notifications.notification (organization_id, resource_id, created_at);
+CREATE INDEX notification_contact
+    ON notifications.notification (organization_id, contact_id, created_at)
+    WHERE contact_id IS NOT NULL;
+CREATE INDEX notification_user
+    ON notifications.notification (organization_id, user_id, created_at)
+    WHERE user_id IS NOT NULL;
 CREATE INDEX notification_expires ON notifications.notification (organization_id, expires_at);
 -- At most one per person and event; one that is sent again is another row.
-CREATE UNIQUE INDEX notification_user_event ON notifications.notification (organization_id, event_id, user_id)
+CREATE UNIQUE INDEX notification_user_event
+    ON notifications.notification (organization_id, event_id, user_id)
     WHERE user_id IS NOT NULL AND resend_of IS NULL;
-CREATE UNIQUE INDEX notification_contact_event ON notifications.notification (organization_id, event_id, contact_id, occasion)
+CREATE UNIQUE INDEX notification_contact_event
+    ON notifications.notification (organization_id, event_id, contact_id, occasion)
     WHERE contact_id IS NOT NULL AND resend_of IS NULL;
 -- Those that wait, by person: the oldest is sent first, or (push) replaced by a newer one of its
 -- resource.
-CREATE INDEX notification_waiting_mail ON notifications.notification (organization_id, contact_id, position)
+CREATE INDEX notification_waiting_mail
+    ON notifications.notification (organization_id, contact_id, position)
     WHERE status = 'waiting' AND channel = 'mail';
-CREATE INDEX notification_waiting_push ON notifications.notification (organization_id, user_id, resource_id)
+CREATE INDEX notification_waiting_push
+    ON notifications.notification (organization_id, user_id, resource_id)
     WHERE status = 'waiting' AND channel = 'push';
-CREATE INDEX notification_due ON notifications.notification (organization_id, next_attempt_at) WHERE status = 'waiting';
+CREATE INDEX notification_due
+    ON notifications.notification (organization_id, next_attempt_at)
+    WHERE status = 'waiting';
 
 -- Occasions that customers were told of a shipment, or would have been (rule 3 of section 16.3): so
 -- none is told twice, also when the notification itself is not kept any more.

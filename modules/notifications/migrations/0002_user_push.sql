@@ -1,6 +1,6 @@
 -- wharf: phase=expand
 
--- How users are told: their browsers, and pushes that are not over
+-- Keeps the browsers of users, and pushes that are not over
 -- (docs/spec/07-events-and-webhooks.md section 16.2).
 CREATE TABLE notifications.push_subscription (
     organization_id text COLLATE "C" NOT NULL,
@@ -20,8 +20,12 @@ CREATE TABLE notifications.push_subscription (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX push_subscription_endpoint ON notifications.push_subscription (organization_id, endpoint_hash) WHERE deleted_at IS NULL;
-CREATE INDEX push_subscription_user ON notifications.push_subscription (organization_id, user_id, created_at) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX push_subscription_endpoint
+    ON notifications.push_subscription (organization_id, endpoint_hash)
+    WHERE deleted_at IS NULL;
+CREATE INDEX push_subscription_user
+    ON notifications.push_subscription (organization_id, user_id, created_at)
+    WHERE deleted_at IS NULL;
 
 -- Notifications of users with an address that has not answered yet. Beside a row of
 -- notifications.notification until the last one has. done: addresses that have, and what they said:
@@ -47,7 +51,8 @@ CREATE TABLE notifications.push (
     PRIMARY KEY (organization_id, id)
 );
 CREATE INDEX push_due ON notifications.push (due_at);
-CREATE INDEX push_resource ON notifications.push (organization_id, user_id, resource_type, resource_id);
+CREATE INDEX push_resource
+    ON notifications.push (organization_id, user_id, resource_type, resource_id);
 
 SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['notifications.push_subscription', 'notifications.push']) AS t;

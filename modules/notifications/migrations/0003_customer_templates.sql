@@ -19,8 +19,11 @@ CREATE TABLE notifications.template (
     PRIMARY KEY (organization_id, id)
 );
 CREATE UNIQUE INDEX template_place ON notifications.template
-    (organization_id, occasion, lower(language), (coalesce(location_id, ''))) WHERE deleted_at IS NULL;
-CREATE INDEX template_created ON notifications.template (organization_id, created_at, id) WHERE deleted_at IS NULL;
+    (organization_id, occasion, lower(language), (coalesce(location_id, '')))
+    WHERE deleted_at IS NULL;
+CREATE INDEX template_created
+    ON notifications.template (organization_id, created_at, id)
+    WHERE deleted_at IS NULL;
 
 -- The link by which a contact ends its mails: id is the contact that it was made for, contact_id
 -- the one that it stands for since both became one.

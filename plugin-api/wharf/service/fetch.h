@@ -112,6 +112,11 @@ typedef struct wharf_fetch_api {
      * Transfer-Encoding and what else says where a request ends, whom it is for or what becomes
      * of the connection. */
     bool (*header_reserved)(wharf_str name);
+
+    /* Since 1.3: */
+    /* Reads Retry-After of the last answer, seconds or a date. Returns milliseconds, at most a
+     * day; 0: it asks for nothing. */
+    int64_t (*retry_after_ms)(wharf_req *req, const wharf_fetch *f);
 } wharf_fetch_api;
 
 #ifdef __cplusplus

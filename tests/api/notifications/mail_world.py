@@ -5,6 +5,7 @@ import email.policy
 import re
 import time
 
+import pytest
 import requests
 from test_mail import Door, Sink
 
@@ -139,3 +140,10 @@ def press(url):
 
 def look(url):
     return requests.get(url, timeout=WAIT, verify=False)
+
+
+@pytest.fixture(scope="module")
+def world():
+    w = World()
+    yield w
+    w.close()

@@ -1,4 +1,6 @@
-"""A server that pushes to users, with the services that it pushes by."""
+"""A server that pushes to users, with the services that it pushes by; fixtures that files of tests share."""
+import pytest
+
 from browser import Browser
 from fcm import Google
 from receivers import Receivers
@@ -82,3 +84,24 @@ class Shop:
         until(processed)
         event = self.client.get(f"/v1/events/{found[0]['id']}").data
         return next((s["status"], s["error"]) for s in event["steps"] if s["name"] == "user_push_notifications")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    w = World(tmp_path_factory.mktemp("push"))
+    yield w
+    w.close()
+
+
+@pytest.fixture
+def shop(world):
+    return Shop(world)
+
+
+@pytest.fixture(autouse=True)
+def answers(world):
+    """Lets no test hear what the services say to the one before it, also when that one fails."""
+    before = dict(world.web.answers)
+    yield
+    world.web.answers.clear()
+    world.web.answers.update(before)

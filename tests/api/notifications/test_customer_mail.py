@@ -3,17 +3,10 @@ import datetime
 
 import pytest
 import requests
-from mail_world import World, html, text
+from mail_world import World, html, text, world  # noqa: F401  (a fixture among them)
 from wharf import WAIT, make_location
 
 OCCASIONS = {"out_for_delivery": "out_for_delivery", "pickup_available": "ready_for_pickup", "delivered": "delivered", "picked_up": "delivered", "return_to_sender": "returned"}
-
-
-@pytest.fixture(scope="module")
-def world():
-    w = World()
-    yield w
-    w.close()
 
 
 @pytest.fixture(scope="module")

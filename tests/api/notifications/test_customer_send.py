@@ -5,18 +5,11 @@ import time
 
 import pytest
 import requests
-from mail_world import World, html, look, press, text
+from mail_world import World, html, look, press, text, world  # noqa: F401  (a fixture among them)
 
 from wharf import WAIT, Client, until
 
 AT_ONCE, LIMIT = int(os.environ.get("WHARF_MAILS_AT_ONCE", "80")), int(os.environ.get("WHARF_MAILS_A_MINUTE", "60"))
-
-
-@pytest.fixture(scope="module")
-def world():
-    w = World()
-    yield w
-    w.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,10 @@
 """Templates of mails to customers (spec 07 section 16.3 'Templates'): what is refused, which one is chosen, preview, test, limits."""
 import pytest
-from mail_world import World, html, text
+from mail_world import html, text, world  # noqa: F401  (a fixture among them)
 
 from wharf import Client, until
 
 PLACE = "/v1/notification-templates"
-
-
-@pytest.fixture(scope="module")
-def world():
-    w = World()
-    yield w
-    w.close()
 
 
 @pytest.fixture

@@ -2,30 +2,8 @@
 import os
 import signal
 
-import pytest
-
-from push_world import Shop, World
+from push_world import answers, shop, world  # noqa: F401  (fixtures among them)
 from wharf import until
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    w = World(tmp_path_factory.mktemp("push"))
-    yield w
-    w.close()
-
-
-@pytest.fixture
-def shop(world):
-    return Shop(world)
-
-
-@pytest.fixture(autouse=True)
-def answers(world):
-    before = dict(world.web.answers)
-    yield
-    world.web.answers.clear()
-    world.web.answers.update(before)
 
 
 LEASE = 61  # a minute, and what was cut off is due again

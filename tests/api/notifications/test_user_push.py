@@ -1,30 +1,9 @@
 """Users are told of events by push: spec 07 section 16.2, against services that check what they are sent."""
 import pytest
 
-from push_world import Shop, World
+from push_world import answers, shop, world  # noqa: F401  (fixtures among them)
 from receivers import status
 from wharf import until
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    w = World(tmp_path_factory.mktemp("push"))
-    yield w
-    w.close()
-
-
-@pytest.fixture
-def shop(world):
-    return Shop(world)
-
-
-@pytest.fixture(autouse=True)
-def answers(world):
-    """What a test lets the services say is not said to the next one, also when it fails."""
-    before = dict(world.web.answers)
-    yield
-    world.web.answers.clear()
-    world.web.answers.update(before)
 
 
 def test_a_phone_is_told(world, shop):

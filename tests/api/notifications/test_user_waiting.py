@@ -6,30 +6,9 @@ import zoneinfo
 import pytest
 
 from fcm import fcm_error
-from push_world import Shop, World
+from push_world import Shop, World, answers, shop, world  # noqa: F401  (fixtures among them)
 from receivers import status
 from wharf import until
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    w = World(tmp_path_factory.mktemp("push"))
-    yield w
-    w.close()
-
-
-@pytest.fixture
-def shop(world):
-    return Shop(world)
-
-
-@pytest.fixture(autouse=True)
-def answers(world):
-    """What a test lets the services say is not said to the next one, also when it fails."""
-    before = dict(world.web.answers)
-    yield
-    world.web.answers.clear()
-    world.web.answers.update(before)
 
 
 def busy(world, *answers):
