@@ -4,8 +4,8 @@ from wharf import until
 
 def told(org, client):
     """A notification of a user without a device."""
-    user = client.post("/v1/users", {"name": "P", "email": f"p@{org.id.replace('_', '-')}.example.com", "role": "user", "notification_events": ["contact.created"]}, expect=201).data
-    client.post("/v1/contacts", {"name": "Jane Doe"}, expect=201)
+    user = client.post("/v1/users", {"name": "P", "email": f"p@{org.id.replace('_', '-')}.example.com", "role": "user", "notification_events": ["organization.updated"]}, expect=201).data
+    client.post("/v1/org", {"name": "Named anew"}, expect=200)
     row, = until(lambda: client.get(f"/v1/notifications?user_id={user['id']}").data)
     assert (row["object"], row["kind"], row["channel"], row["status"], row["reason"]) == ("notification", "user", "push", "skipped", "no_device")
     return row
@@ -23,7 +23,7 @@ def test_another_organization_sees_nothing(server):
 def test_scopes(server):
     org = server.organization()
     row = told(org, org.client())
-    reads = org.client("notifications:read,contacts:read")
+    reads = org.client("notifications:read,organizations:read")
     assert reads.get(f"/v1/notifications/{row['id']}").data == row
     reads.refused("POST", f"/v1/notifications/{row['id']}/resend", 403, "scope_access", ["notifications:write"])
-    org.client("contacts:read").refused("GET", "/v1/notifications", 403, "scope_access", ["notifications:read"])
+    org.client("organizations:read").refused("GET", "/v1/notifications", 403, "scope_access", ["notifications:read"])
