@@ -532,34 +532,37 @@ static const struct {
     {"x-wharf", NULL},
 };
 
-static void read_keyword(
-    struct compiler *c, struct schema *s, const struct wharf_json *m, const struct place *up)
+static void unknown_keyword(struct compiler *c, wharf_str key, const struct place *at)
 {
-    struct place at = place_key(up, m->key);
-    wharf_str text;
     const char *near = NULL;
     unsigned best = 3;
 
     for (size_t i = 0; i < sizeof(KEYWORDS) / sizeof(*KEYWORDS); i++) {
-        unsigned distance;
+        unsigned distance = str_distance(key.p, KEYWORDS[i].name);
 
-        if (str_eqz(m->key, KEYWORDS[i].name)) {
-            if (KEYWORDS[i].read)
-                KEYWORDS[i].read(c, s, m, &at);
-            return;
-        }
-        distance = str_distance(m->key.p, KEYWORDS[i].name);
         if (distance < best) {
             best = distance;
             near = KEYWORDS[i].name;
         }
     }
-    if (near)
-        text = arena_printf(c->arena, "unknown keyword; did you mean \"%s\"?", near);
-    else
-        text = arena_printf(
-            c->arena, "unknown keyword; docs/reference/plugin-abi.md section 6 lists them");
-    problem(c, &at, text.p);
+    problem(c, at,
+        near ? arena_printf(c->arena, "unknown keyword; did you mean \"%s\"?", near).p
+             : "unknown keyword; docs/reference/plugin-abi.md section 6 lists them");
+}
+
+static void read_keyword(
+    struct compiler *c, struct schema *s, const struct wharf_json *m, const struct place *up)
+{
+    struct place at = place_key(up, m->key);
+
+    for (size_t i = 0; i < sizeof(KEYWORDS) / sizeof(*KEYWORDS); i++) {
+        if (str_eqz(m->key, KEYWORDS[i].name)) {
+            if (KEYWORDS[i].read)
+                KEYWORDS[i].read(c, s, m, &at);
+            return;
+        }
+    }
+    unknown_keyword(c, m->key, &at);
 }
 
 static bool names_members(const struct schema *s)
