@@ -1,12 +1,14 @@
 """Memory is told by process and owner (docs/guide/operation.md 'Which part holds the memory'): all owners are there, they add up to what the process has, and each follows what it holds."""
 import contextlib
+import gzip
+import json
 import re
 
 import pytest
 import requests
 
 from test_workers import metrics, resident, running
-from wharf import WAIT, Server, until
+from wharf import WAIT, Server, address, until
 
 COUNTED = ["requests", "requests_kept", "bodies", "buffers", "results", "database", "definitions", "api_description", "keys", "clients", "request_log", "lua"]
 LINE = re.compile(r'^wharf_memory_bytes\{kind="(\w+)",index="(\d+)",owner="(\w+)"\} (\d+)$', re.M)
@@ -124,3 +126,18 @@ def test_states_of_hooks_are_told():
         before = held(server, "lua")
         folder.write({"10-big.lua": "wharf.hook.before('location', 'create', function(change) end)\n"})
         until(lambda: held(server, "lua") < before - MIB)
+
+
+def test_nothing_of_a_request_stays(server):
+    """Whatever was asked, what requests hold for themselves alone goes with them: counts never drift."""
+    client = server.organization().client()
+    packed = gzip.compress(json.dumps({"name": "Packed", "address": address(), "metadata": {f"text{n}": "x" * 400 for n in range(20)}}).encode())
+    before = held(server, "requests") + held(server, "requests_kept")
+    for n in range(60):
+        client.post("/v1/locations", {"name": f"Place {n}", "address": address()}, expect=201)
+        client.get("/v1/locations?limit=100")
+        client.post("/v1/locations", data=packed, headers={"Content-Type": "application/json", "Content-Encoding": "gzip"}, expect=201)
+        client.post("/v1/locations", data=b"{" + b" " * 70000, headers={"Content-Type": "application/json"}, expect=400)
+        client.get("/v1/events?limit=100")
+    until(lambda: all(held(server, owner, kind) == 0 for owner in ("bodies", "results", "request_log") for kind in ("web", "job")))
+    until(lambda: held(server, "requests") + held(server, "requests_kept") < before + 4 * MIB and held(server, "buffers") < 4 * MIB)
