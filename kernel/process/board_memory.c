@@ -3,8 +3,8 @@
  * Owners of one process add up to what the system says that it has. Read from the system are the
  * pages of files (programs and libraries, of which processes that run the same have one copy),
  * those that are shared with other processes, and those of its own; a worker's own are divided
- * by its counts on the board (util/memory.h), what its heap keeps free, and `other`: all that
- * nobody counts. Of the supervisor and of cells the board has no counts: theirs is `other`.
+ * by its counts on the board (util/memory.h), what else of its heap is in use (heap_other) or kept
+ * free (heap_free), and `other`: all the rest. Of the supervisor and of cells the board has no counts: theirs is `other`.
  * Called by the worker that has the admin listener. docs/guide/operation.md 'Which part holds the
  * memory'. */
 #include "process/board.h"
@@ -62,33 +62,37 @@ static void line(struct buf *out, const struct shown *s, const char *owner, int6
         owner, (long long)bytes);
 }
 
+static int64_t at_most(int64_t bytes, int64_t most)
+{
+    bytes = bytes < most ? bytes : most;
+    return bytes > 0 ? bytes : 0;
+}
+
 /* Divides a worker's own memory. An owner counts what it asked for, and some pages of it may never
- * have been touched: where all of them say more than there is, each has its part. */
+ * have been touched: where all of them say more than there is, each has its part. Returns what is
+ * left: what is not of the heap. */
 static int64_t held_lines(struct buf *out, const struct shown *s)
 {
-    int64_t held[MEMORY_OWNERS], sum = 0, rest, idle = atomic_load(&s->slot->heap_free);
+    int64_t held[MEMORY_OWNERS], sum = 0, rest = s->has.own, bytes;
+    int64_t used = atomic_load(&s->slot->heap_used), idle = atomic_load(&s->slot->heap_free);
     double part;
 
     for (size_t i = 0; i < MEMORY_OWNERS; i++) {
-        held[i] = atomic_load(&s->slot->held[i]);
-        held[i] = held[i] > 0 ? held[i] : 0; /* two counts of a move may be seen apart */
+        held[i] = at_most(atomic_load(&s->slot->held[i]), INT64_MAX); /* a move is two counts */
         sum += held[i];
     }
-    part = sum > s->has.own ? (double)s->has.own / (double)sum : 1;
-    rest = s->has.own;
+    part = sum > rest ? (double)rest / (double)sum : 1;
     for (size_t i = 0; i < MEMORY_OWNERS; i++) {
-        int64_t bytes = (int64_t)((double)held[i] * part);
-
+        bytes = (int64_t)((double)held[i] * part);
         line(out, s, memory_owners[i], bytes);
         rest -= bytes;
     }
-    /* what malloc_trim() gave back stays in the heap's own count */
-    sum = s->has.own - atomic_load(&s->slot->heap_used);
-    idle = idle < sum ? idle : sum;
-    idle = idle < rest ? idle : rest;
-    idle = idle > 0 ? idle : 0;
-    line(out, s, "heap_free", idle);
-    return rest - idle;
+    bytes = at_most(used - sum, rest);
+    line(out, s, "heap_other", bytes);
+    rest -= bytes;
+    bytes = at_most(idle, rest); /* what malloc_trim() gave back stays in the heap's own count */
+    line(out, s, "heap_free", bytes);
+    return rest - bytes;
 }
 
 static void lines(struct buf *out, const struct shown *s)
