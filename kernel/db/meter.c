@@ -60,8 +60,8 @@ void db_meter_statement(int64_t us)
         meter.observe(meter.arg, us);
 }
 
-/* What libpq takes for a connection: 16 KiB to read into, 16 KiB to write from (fe-connect.c of
- * PostgreSQL 15, makeEmptyPGconn), and some for its parameters. */
+/* Bytes that libpq of PostgreSQL 15 takes for a connection (makeEmptyPGconn): 16 KiB to read into,
+ * 16 KiB to write from, and some for its parameters. */
 enum { CONNECTION_BYTES = 2 * 16 * 1024 + 2 * 1024 };
 
 PGconn *db_meter_open(PGconn *pg)

@@ -4,9 +4,9 @@
  * pages of files (programs and libraries, of which processes that run the same have one copy),
  * those that are shared with other processes, and those of its own; a worker's own are divided
  * by its counts on the board (util/memory.h), what else of its heap is in use (heap_other) or kept
- * free (heap_free), and `other`: all the rest. Of the supervisor and of cells the board has no counts: theirs is `other`.
- * Called by the worker that has the admin listener. docs/guide/operation.md 'Which part holds the
- * memory'. */
+ * free (heap_free), and `other`: all the rest. Of the supervisor and of cells the board has no
+ * counts: theirs is `other`. Called by the worker that has the admin listener.
+ * docs/guide/operation.md 'Which part holds the memory'. */
 #include "process/board.h"
 #include "process/board_rows.h"
 

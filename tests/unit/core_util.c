@@ -312,8 +312,8 @@ static int64_t held(enum memory_owner owner)
     return atomic_load(&memory_held[owner]);
 }
 
-/* What an arena and what is kept apart with it take is counted for their owners, and no more when
- * they are gone, in whichever way. */
+/* Memory of an arena, and of texts kept apart with it, is counted for its owner, and no more when
+ * it is gone, in whichever way. */
 static void arenas_are_counted(void **state)
 {
     int64_t requests = held(MEMORY_REQUESTS), keys = held(MEMORY_KEYS),
