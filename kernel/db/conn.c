@@ -153,7 +153,7 @@ static void drop_out_of_step(struct db_conn *c)
     log_warn("database.out_of_step",
         "a connection answers nothing more to a pipeline; pipeline %d, transaction %d",
         (int)PQpipelineStatus(c->pg), (int)PQtransactionStatus(c->pg));
-    PQfinish(c->pg);
+    db_meter_close(c->pg);
     c->pg = NULL;
 }
 
@@ -220,7 +220,7 @@ static PGresult *run_piece(
     else
         db_error_from(NULL, c->pg, e);
     if (!PQexitPipelineMode(c->pg)) { /* nothing that follows could be understood */
-        PQfinish(c->pg);
+        db_meter_close(c->pg);
         c->pg = NULL;
     }
     return r;

@@ -53,7 +53,7 @@ void db_close(struct db_conn *c)
         return;
     PQclear(c->started_result);
     ahead_done(&c->ahead);
-    PQfinish(c->pg);
+    db_meter_close(c->pg);
     db_meter_connected(&c->refused, true);
     if (c->session >= 0)
         close(c->session);
@@ -105,9 +105,9 @@ static bool connect_now(struct db_conn *c)
     PGresult *r;
     bool ok;
 
-    PQfinish(c->pg);
+    db_meter_close(c->pg);
     statement_forget_all(&c->known);
-    c->pg = PQconnectdb(c->conninfo);
+    c->pg = db_meter_open(PQconnectdb(c->conninfo));
     if (PQstatus(c->pg) != CONNECTION_OK) {
         c->retry_after_us = clock_monotonic_us() + 50000;
         db_meter_connected(&c->refused, false);

@@ -105,7 +105,7 @@ void lane_free(struct lane *l)
 {
     if (!l)
         return;
-    PQfinish(l->pg);
+    db_meter_close(l->pg);
     db_meter_connected(&l->refused, true);
     statement_forget_all(&l->known);
     PQclear(l->each.row);
@@ -212,7 +212,7 @@ static void lost(struct lane *l, int64_t now_us)
     if (l->state == LANE_IDLE)
         log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
     watch(l, -1, 0);
-    PQfinish(l->pg);
+    db_meter_close(l->pg);
     l->pg = NULL;
     statement_forget_all(&l->known);
     l->state = LANE_DOWN;
@@ -267,7 +267,7 @@ static void expire(struct lane *l, int64_t now_us)
 
 static void begin_connect(struct lane *l, int64_t now_us)
 {
-    l->pg = PQconnectStart(l->conninfo);
+    l->pg = db_meter_open(PQconnectStart(l->conninfo));
     if (!l->pg || PQstatus(l->pg) == CONNECTION_BAD) {
         lost(l, now_us);
         return;

@@ -1,6 +1,8 @@
 /* meter.c - see meter.h. */
 #include "db/meter.h"
 
+#include "util/memory.h"
+
 #include <pthread.h>
 #include <stddef.h>
 
@@ -56,4 +58,47 @@ void db_meter_statement(int64_t us)
 {
     if (meter.observe)
         meter.observe(meter.arg, us);
+}
+
+/* Bytes that libpq of PostgreSQL 15 takes for a connection (makeEmptyPGconn): 16 KiB to read into,
+ * 16 KiB to write from, and some for its parameters. */
+enum { CONNECTION_BYTES = 2 * 16 * 1024 + 2 * 1024 };
+
+PGconn *db_meter_open(PGconn *pg)
+{
+    if (pg)
+        memory_add(MEMORY_DATABASE, CONNECTION_BYTES);
+    return pg;
+}
+
+void db_meter_close(PGconn *pg)
+{
+    if (pg)
+        memory_add(MEMORY_DATABASE, -CONNECTION_BYTES);
+    PQfinish(pg);
+}
+
+static int64_t large(const PGresult *r)
+{
+    size_t n = PQresultMemorySize(r);
+
+    return n >= MEMORY_LARGE ? (int64_t)n : 0;
+}
+
+PGresult *db_meter_keep(PGresult *r)
+{
+    int64_t n = large(r);
+
+    if (n)
+        memory_add(MEMORY_RESULTS, n);
+    return r;
+}
+
+void db_meter_clear(PGresult *r)
+{
+    int64_t n = large(r);
+
+    if (n)
+        memory_add(MEMORY_RESULTS, -n);
+    PQclear(r);
 }

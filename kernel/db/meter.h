@@ -6,6 +6,7 @@
 #ifndef WHARF_DB_METER_H
 #define WHARF_DB_METER_H
 
+#include <libpq-fe.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +19,15 @@ struct db_meter {
 
 /* Sets the meter of the process. Must be called once, before other threads use the database. */
 void db_meter_set(const struct db_meter *m);
+/* Counts a connection that libpq made, NULL too, and returns it: what every connection has, its two
+ * buffers above all (MEMORY_DATABASE). libpq tells nobody when a large answer makes them grow.
+ * db_meter_close() ends it. [any] */
+PGconn *db_meter_open(PGconn *pg);
+void db_meter_close(PGconn *pg); /* NULL is accepted */
+/* Counts a large result that is kept (MEMORY_RESULTS), and returns it. db_meter_clear() frees it.
+ * [any] */
+PGresult *db_meter_keep(PGresult *r);
+void db_meter_clear(PGresult *r);
 /* Notes that a connection is busy from now on, or no longer. *counted is the connection's own; 0
  * at first. */
 void db_meter_busy(bool *counted, bool busy);

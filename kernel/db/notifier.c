@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/meter.h"
 #include "util/buf.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -123,8 +124,8 @@ static bool connect_notifier(struct notifier *p)
 {
     bool ok;
 
-    PQfinish(p->pg);
-    p->pg = PQconnectdb(p->database);
+    db_meter_close(p->pg);
+    p->pg = db_meter_open(PQconnectdb(p->database));
     if (PQstatus(p->pg) != CONNECTION_OK)
         return false;
     ok = listen_to(p);
@@ -333,7 +334,7 @@ void notifier_stop(struct notifier *p)
         return;
     if (p->thread && write(p->stop_fd, &one, sizeof(one)) == sizeof(one))
         pthread_join(p->thread, NULL);
-    PQfinish(p->pg);
+    db_meter_close(p->pg);
     buf_done(&p->names);
     close(p->stop_fd);
     close(p->wake_fd);

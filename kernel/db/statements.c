@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/memory.h"
+
 uint64_t statement_hash(const char *sql)
 {
     uint64_t h = 0xcbf29ce484222325ULL, word;
@@ -42,6 +44,7 @@ bool statement_remember(struct statement_set *s, uint64_t hash)
             s->cap = 0;
             return false;
         }
+        memory_add(MEMORY_DATABASE, (int64_t)(s->cap * sizeof(*s->slots)));
     }
     for (i = hash & (s->cap - 1); s->slots[i] && s->slots[i] != hash;)
         i = (i + 1) & (s->cap - 1);
@@ -85,6 +88,7 @@ bool statement_retry(struct statement_set *s, uint64_t hash, const char *sqlstat
 
 void statement_forget_all(struct statement_set *s)
 {
+    memory_add(MEMORY_DATABASE, -(int64_t)(s->cap * sizeof(*s->slots)));
     free(s->slots);
     *s = (struct statement_set){0};
 }

@@ -9,6 +9,7 @@
 
 #include "db/conn.h"
 #include "db/copy.h"
+#include "db/meter.h"
 #include "db/transaction.h"
 #include "event/redact.h"
 #include "process/board.h"
@@ -231,8 +232,8 @@ static bool connected(struct request_log *log)
 {
     if (log->pg && PQstatus(log->pg) == CONNECTION_OK)
         return true;
-    PQfinish(log->pg);
-    log->pg = PQconnectdb(log->database);
+    db_meter_close(log->pg);
+    log->pg = db_meter_open(PQconnectdb(log->database));
     return PQstatus(log->pg) == CONNECTION_OK;
 }
 
@@ -347,7 +348,7 @@ static void *writer(void *arg)
 
     while ((first = take(log)) != NULL)
         write_batch(log, first);
-    PQfinish(log->pg);
+    db_meter_close(log->pg);
     return NULL;
 }
 
@@ -402,6 +403,18 @@ struct request_log *request_log_start(const struct engine *e, const char *databa
     if (pthread_mutex_init(&log->lock, NULL) || pthread_create(&log->thread, NULL, writer, log))
         abort();
     return log;
+}
+
+size_t request_log_bytes(struct request_log *log)
+{
+    size_t n;
+
+    if (!log)
+        return 0;
+    pthread_mutex_lock(&log->lock);
+    n = log->n_bytes;
+    pthread_mutex_unlock(&log->lock);
+    return n;
 }
 
 void request_log_stop(struct request_log *log)

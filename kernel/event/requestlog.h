@@ -32,6 +32,8 @@ enum { REQUEST_BODY_READ = 64 * 1024 }; /* so much of a body is enough to fill w
 struct request_log *request_log_start(const struct engine *e, const char *database);
 void request_log_add(struct request_log *log, const struct request_line *line);
 /* Writes what is waiting, if the database answers. NULL is accepted. */
+/* Returns the bytes of lines that wait to be written. NULL is accepted. */
+size_t request_log_bytes(struct request_log *log);
 void request_log_stop(struct request_log *log);
 
 #endif

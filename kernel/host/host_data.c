@@ -4,6 +4,7 @@
 
 #include "event/event_catalogue.h"
 #include "resource/history.h"
+#include "db/meter.h"
 #include "db/plugin_sql.h"
 #include "job/job.h"
 #include "host/host.h"
@@ -76,14 +77,14 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
 
 static void clear_rows(void *arg)
 {
-    PQclear(arg);
+    db_meter_clear(arg);
 }
 
 const wharf_rows *host_rows(wharf_req *req, PGresult *r)
 {
     struct wharf_rows *rows = ARENA_NEW(req->arena, struct wharf_rows);
 
-    arena_on_free(req->arena, clear_rows, r);
+    arena_on_free(req->arena, clear_rows, db_meter_keep(r));
     *rows = (struct wharf_rows){req->arena, r};
     return rows;
 }

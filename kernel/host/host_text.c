@@ -91,7 +91,7 @@ static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf
     bytes = malloc(n / 4 * 3 + 4); /* may be much: not of the request's budget */
     if (!bytes)
         return false;
-    arena_on_free(req->arena, free, bytes);
+    arena_keep_apart(req->arena, bytes);
     if (sodium_base642bin((unsigned char *)bytes, n / 4 * 3 + 3, comma + 1, n, " \t\r\n", &got,
             NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
         return false;

@@ -222,6 +222,7 @@ struct registry *registry_load(const struct config *config, const char *quaranti
     buf_init(&problems, 1 << 20);
     e->arena = a;
     e->plugin_memory = arena_small(1 << 12);
+    arena_belongs(e->plugin_memory, MEMORY_DEFINITIONS);
     arena_on_release(a, free_arena, e->plugin_memory);
     e->config = config;
     e->loading = &problems;

@@ -163,6 +163,7 @@ static void shrink(struct exchange *x)
     for (size_t i = 0; i < n_params; i++)
         room += req->params[i].n + 16;
     a = arena_small(room);
+    arena_belongs(a, MEMORY_CLIENTS);
     req->head.method = arena_dupz(a, req->head.method).p;
     req->head.path = arena_dup_str(a, req->head.path);
     req->head.raw_query = arena_dup_str(a, req->head.raw_query);

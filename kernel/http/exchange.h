@@ -22,6 +22,7 @@ enum {
     /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no
      * more */
     CONNECTION_MEMORY = 56 * 1024,
+    CONNECTION_TOUCHED = 8 * 1024, /* of that, by most requests: two pages */
     DRAIN_MAX = 64 * 1024,
     /* Read and dropped after an answer, before the connection is cut. Clients that send all before
      * they read see a broken connection then, and no answer; under TLS also one whose answer came
@@ -160,6 +161,7 @@ struct server {
     struct peer *peers;
     struct arena *arenas[ARENAS_KEPT];
     size_t n_arenas;
+    int64_t memory_kept, memory_clients; /* as counted last */
     /* of answers that went out: an answer is written where one was */
     struct buf kept_bufs[2 * ARENAS_KEPT];
     size_t n_kept_bufs;

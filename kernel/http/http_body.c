@@ -132,7 +132,7 @@ bool read_body(struct exchange *x)
         buf_init(&plain, x->body_limit);
         ok = inflate_body(x, &plain);
         own = buf_take(&plain, &n);
-        arena_on_free(req->arena, free, own);
+        arena_keep_apart(req->arena, own);
         ok = ok && parse_body(x, own ? (wharf_str){own, n} : str_z(""));
     } else {
         ok = parse_body(x, buf_str(&x->body));

@@ -17,6 +17,7 @@
 
 #include "http/stream.h"
 #include "http/tls.h"
+#include "event/requestlog.h"
 #include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -451,6 +452,25 @@ static void run_library(struct server *s)
         (s->run_again && rounds < 2) || ((s->bulk_came || s->files_sent) && rounds < BULK_ROUNDS));
 }
 
+/* Counts what the loop holds for its clients, once a second instead of at each request. Of a
+ * connection libmicrohttpd uses the first and the last page of its memory, most of the time. */
+static void count_memory(struct server *s)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(
+        s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    int64_t kept = 0;
+
+    for (size_t i = 0; i < s->n_arenas; i++)
+        kept += (int64_t)arena_used(s->arenas[i]);
+    memory_add(MEMORY_REQUESTS, s->memory_kept - kept);
+    memory_add(MEMORY_REQUESTS_KEPT, kept - s->memory_kept);
+    s->memory_kept = kept;
+    kept = info ? (int64_t)info->num_connections * CONNECTION_TOUCHED : 0;
+    memory_add(MEMORY_CLIENTS, kept - s->memory_clients);
+    s->memory_clients = kept;
+    memory_set(MEMORY_REQUEST_LOG, (int64_t)request_log_bytes(s->requests));
+}
+
 void server_run(struct server *s)
 {
     struct board_worker *slot = &s->boot->board->workers[s->boot->slot];
@@ -476,6 +496,7 @@ void server_run(struct server *s)
             atomic_store_explicit(&slot->rss_kb, resident_kb(), memory_order_relaxed);
             atomic_store_explicit(
                 &slot->db_ways, (int64_t)threads_connected(s->threads), memory_order_relaxed);
+            count_memory(s);
             check_times(s);
         }
     }

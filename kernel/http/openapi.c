@@ -194,6 +194,18 @@ static void give_body_names(const struct openapi *o, wharf_str schemas)
             o->e->arena, o->e->resources[i].def, parsed);
 }
 
+/* Copies the text to memory of its own in the arena, which is counted apart. */
+static wharf_str keep_document(struct arena *a, const struct buf *b)
+{
+    size_t before = arena_used(a), n;
+    wharf_str s = arena_dup_str(a, buf_str(b));
+
+    n = arena_used(a) - before; /* it is larger than what a block may have left */
+    memory_add(MEMORY_DEFINITIONS, -(int64_t)n);
+    memory_add(MEMORY_API_DESCRIPTION, (int64_t)n);
+    return s;
+}
+
 wharf_str openapi_build(const struct engine *e)
 {
     struct arena *scratch = arena_new(0);
@@ -208,7 +220,7 @@ wharf_str openapi_build(const struct engine *e)
     openapi_webhooks(&o);
     openapi_components(&o);
     jw_close(&o.w, '}');
-    s = arena_dup_str(e->arena, buf_str(&b));
+    s = keep_document(e->arena, &b);
     give_body_names(&o, (wharf_str){s.p + o.schemas_from, o.schemas_to - o.schemas_from});
     buf_done(&b);
     arena_free(scratch);
@@ -238,7 +250,7 @@ wharf_str openapi_with(const struct engine *more, wharf_str document)
     b.n--; /* the document's own paths go on behind a comma */
     buf_addc(&b, ',');
     buf_add(&b, document.p + head, document.n - head);
-    s = arena_dup_str(more->arena, buf_str(&b));
+    s = keep_document(more->arena, &b);
     buf_done(&b);
     arena_free(scratch);
     return s;

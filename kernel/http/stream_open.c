@@ -285,6 +285,7 @@ void stream_open(struct wharf_req *req)
     struct arena *a = arena_new(0);
     struct stream *st = ARENA_NEW(a, struct stream);
 
+    arena_belongs(a, MEMORY_CLIENTS);
     st->arena = a;
     st->area = req->route->area;
     buf_init(&st->out, 64 << 20);

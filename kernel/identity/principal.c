@@ -249,6 +249,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     struct arena *a = arena_new(0);
     struct principal *p = principal_new(a);
 
+    arena_belongs(a, MEMORY_KEYS);
     p->arena = a;
     if (!PQntuples(r)) {
         p->refusal = ERR_API_KEY_INVALID;

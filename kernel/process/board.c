@@ -500,6 +500,7 @@ static void all_metrics(const struct board *b, struct buf *out)
     plugin_metrics(b, out);
     worker_metrics(b, out);
     board_process_metrics(b, out);
+    board_memory_metrics(b, out);
     head(out, "build_info", "gauge", "Version of the server.");
     buf_addf(out, "build_info{version=\"%s\"} 1\n", b->version);
 }

@@ -19,6 +19,7 @@
 #include "process/limits.h"
 #include "util/buf.h"
 #include "util/disk.h"
+#include "util/memory.h"
 
 enum {
     BOARD_WORKERS = 144, /* two generations of 64 web workers and 8 job workers */
@@ -53,6 +54,8 @@ struct board_worker {
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
     _Atomic int64_t memory; /* bytes of its own, written by the supervisor */
+    _Atomic int64_t held[MEMORY_OWNERS]; /* of these by owner (util/memory.h) */
+    _Atomic int64_t heap_used, heap_free; /* as memory_heap() said within the last seconds */
     /* requests being worked on; database connections in use */
     _Atomic int64_t in_flight, db_in_use;
     _Atomic int64_t db_ways; /* worker threads that have a connection: these can do all */

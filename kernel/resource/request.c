@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "db/meter.h"
 #include "db/notifier.h"
 #include "resource/observe.h"
 #include "plugin/manifest.h"
@@ -486,13 +487,13 @@ void req_rollback(struct wharf_req *req)
 
 static void clear_result(void *arg)
 {
-    PQclear(arg);
+    db_meter_clear(arg);
 }
 
 static PGresult *keep(struct wharf_req *req, PGresult *r)
 {
     if (r)
-        arena_on_free(req->arena, clear_result, r);
+        arena_on_free(req->arena, clear_result, db_meter_keep(r));
     return r;
 }
 

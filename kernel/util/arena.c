@@ -1,6 +1,7 @@
 /* arena.c - see arena.h. Leaves to others: what is put in it. */
 #include "util/arena.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct arena {
     struct block *top;
     struct release *releases, *ends; /* the second are malloc()ed */
     size_t budget, total, next_size;
+    enum memory_owner owner;
 };
 
 static struct block *block_new(size_t size)
@@ -55,6 +57,8 @@ static struct arena *arena_of(size_t budget, size_t first)
     a->budget = budget;
     a->top = block_new(first);
     a->total = first;
+    a->owner = MEMORY_REQUESTS;
+    memory_add(a->owner, (int64_t)first);
     a->next_size = FIRST_BLOCK * 2;
     return a;
 }
@@ -67,6 +71,13 @@ struct arena *arena_new(size_t budget)
 struct arena *arena_small(size_t bytes)
 {
     return arena_of(0, bytes);
+}
+
+void arena_belongs(struct arena *a, enum memory_owner owner)
+{
+    memory_add(a->owner, -(int64_t)a->total);
+    a->owner = owner;
+    memory_add(owner, (int64_t)a->total);
 }
 
 static void run_releases(struct arena *a, const struct release *until)
@@ -118,6 +129,8 @@ static void drop_blocks(struct arena *a, const struct block *until)
         a->total -= b->size;
         free(b);
     }
+    if (before != a->total)
+        memory_add(a->owner, -(int64_t)(before - a->total));
     if (before - a->total >= MAX_BLOCK)
         atomic_fetch_add_explicit(&freed_at_once, before - a->total, memory_order_relaxed);
 }
@@ -163,6 +176,7 @@ static void add_block(struct arena *a, size_t need)
     b->prev = a->top;
     a->top = b;
     a->total += size;
+    memory_add(a->owner, (int64_t)size);
     if (a->next_size < MAX_BLOCK)
         a->next_size *= 2;
 }
@@ -183,6 +197,20 @@ void *arena_alloc(struct arena *a, size_t bytes)
     return memset(p, 0, bytes);
 }
 
+static void free_apart(void *p)
+{
+    memory_add(MEMORY_BODIES, -(int64_t)malloc_usable_size(p));
+    free(p);
+}
+
+void arena_keep_apart(struct arena *a, void *p)
+{
+    if (!p)
+        return;
+    memory_add(MEMORY_BODIES, (int64_t)malloc_usable_size(p));
+    arena_on_free(a, free_apart, p);
+}
+
 void *arena_alloc_apart(struct arena *a, size_t bytes)
 {
     void *p = malloc(bytes ? bytes : 1);
@@ -191,7 +219,7 @@ void *arena_alloc_apart(struct arena *a, size_t bytes)
         fputs("wharf: out of memory\n", stderr);
         abort();
     }
-    arena_on_free(a, free, p);
+    arena_keep_apart(a, p);
     return p;
 }
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/memory.h"
 #include "wharf/plugin.h"
 
 struct arena;
@@ -31,6 +32,8 @@ struct arena *arena_new(size_t budget);
 /* Makes an arena for what stays small and lives long: the first block has room for this many
  * bytes. It has no budget. */
 struct arena *arena_small(size_t bytes);
+/* Counts what the arena has, and will have, for another owner than MEMORY_REQUESTS. */
+void arena_belongs(struct arena *a, enum memory_owner owner);
 /* Runs the release functions, frees everything. NULL is accepted. */
 void arena_free(struct arena *a);
 /* Calls, each once, what may use more than the arena itself (arena_on_release, arena_on_end). The
@@ -48,6 +51,10 @@ void *arena_alloc_apart(struct arena *a, size_t bytes);
 void *arena_alloc_array(struct arena *a, size_t count, size_t size);
 #define ARENA_NEW(a, type)      ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc_array((a), (n), sizeof(type)))
+
+/* Frees what malloc() gave with the arena; it is counted as what arena_alloc_apart() made. NULL is
+ * accepted. */
+void arena_keep_apart(struct arena *a, void *p);
 
 /* Makes a NUL-terminated copy in the arena. */
 wharf_str arena_dup(struct arena *a, const char *p, size_t n);

@@ -5,13 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/memory.h"
+
 void buf_init(struct buf *b, size_t max)
 {
     *b = (struct buf){.max = max};
 }
 
+/* Counts a buffer whose size changes; small ones are not worth it. */
+static void count(size_t before, size_t after)
+{
+    int64_t n = (int64_t)(after >= MEMORY_LARGE ? after : 0) -
+                (int64_t)(before >= MEMORY_LARGE ? before : 0);
+
+    if (n)
+        memory_add(MEMORY_BUFFERS, n);
+}
+
 void buf_done(struct buf *b)
 {
+    count(b->cap, 0);
     free(b->p);
     *b = (struct buf){.max = b->max};
 }
@@ -37,6 +50,7 @@ char *buf_take(struct buf *b, size_t *ret_n)
 
 static void fail(struct buf *b)
 {
+    count(b->cap, 0);
     free(b->p);
     b->p = NULL;
     b->n = b->cap = 0;
@@ -63,6 +77,7 @@ char *buf_grow(struct buf *b, size_t n)
         fail(b);
         return NULL;
     }
+    count(b->cap, cap);
     b->p = p;
     b->cap = cap;
     return b->p + b->n;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "http/health.h"
+#include "process/board.h"
 #include "resource/idempotency.h"
 #include "util/log.h"
 #include "util/time.h"
@@ -19,6 +20,7 @@ enum {
 
 struct housekeeping {
     struct engine *engine;
+    struct board_worker *slot;
     bool all;
     int64_t next_partitions_us, next_forget_us; /* monotonic */
 };
@@ -74,6 +76,16 @@ static void give_back_memory(const struct housekeeping *h)
         malloc_trim(0);
 }
 
+/* Tells the board what the C library's heap has: the loop of the worker shall not wait for it. */
+static void tell_heap(const struct housekeeping *h)
+{
+    int64_t used, kept;
+
+    memory_heap(&used, &kept);
+    atomic_store_explicit(&h->slot->heap_used, used, memory_order_relaxed);
+    atomic_store_explicit(&h->slot->heap_free, kept, memory_order_relaxed);
+}
+
 static void beat(void *arg, PGconn *pg)
 {
     struct housekeeping *h = arg;
@@ -84,6 +96,7 @@ static void beat(void *arg, PGconn *pg)
     keep_partitions(h, pg, now_us);
     forget_idempotency_keys(h, pg, now_us);
     give_back_memory(h);
+    tell_heap(h);
 }
 
 static void refused(void *arg, const char *message)
@@ -100,11 +113,13 @@ static void forget_principals(void *arg)
     auth_cache_clear(h->engine->auth);
 }
 
-void housekeeping_begin(struct engine *e, bool all, struct notifier_owner *ret)
+void housekeeping_begin(
+    struct engine *e, const struct worker_boot *boot, struct notifier_owner *ret)
 {
     struct housekeeping *h = ARENA_NEW(e->arena, struct housekeeping);
 
     h->engine = e;
-    h->all = all;
+    h->slot = &boot->board->workers[boot->slot];
+    h->all = boot->kind == WORKER_JOB;
     *ret = (struct notifier_owner){forget_principals, beat, refused, h};
 }

@@ -333,6 +333,8 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     /* before any thread, so that all of them leave these signals to it */
     int term_fd = term_descriptor();
 
+    memory_share(boot->board->workers[boot->slot].held);
+    arena_belongs(a, MEMORY_DEFINITIONS);
     r = registry_load(config, boot->quarantined, REGISTRY_PLAIN, a, &why);
     if (!r)
         return not_ready(boot, why);
@@ -365,7 +367,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     count_routes(e, boot->board);
     count_plugins(e, boot->board);
     e->health = health_new(e, boot->database);
-    housekeeping_begin(e, boot->kind == WORKER_JOB, &owner);
+    housekeeping_begin(e, boot, &owner);
     notifier = notifier_start(config->database_direct[0] ? config->database_direct : boot->database,
         boot->kind == WORKER_JOB, &owner, a, &why);
     if (!notifier)

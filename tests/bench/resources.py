@@ -2,14 +2,18 @@
 """Each resource, request by request: the server, pgbench with the best single statement for the
 same columns, and Fastify with pg; by turns in one run, 64 connections. Prints ratios.
 
-  tests/bench/resources.py [--turns N] [--seconds N] [--resources a,b] [--only retrieve,list]
+  tests/bench/resources.py [--turns N] [--seconds N] [--only items,retrieve,list,memory]
                            [--small] [--search-rows N] [--batch-rows N] [--no-check] [--check-only]
                            [--binary FILE] [--out FILE.json]
 
-Resources: group, contact, tracker, shipment, location, station, event. Requests: retrieve, list
+Resources: group, contact, tracker, shipment, location, station, item, event. Requests: retrieve, list
 (of 20), filter (two, by equality), search, create, update, batch (rows by one batch, against COPY
 of the rows that it left), beside (p99 of retrieves beside another organization's lists and
-searches). The statements stand in statements/RESOURCE_WHAT.sql: plain columns and joins, and for
+searches). memory: each kind of request of all resources for --seconds, and a batch of each, asked of
+the server alone; what its processes have before, after the requests, and after the batches, by
+owner (docs/guide/operation.md 'Which part holds the memory'). --only has names of resources, of
+requests and of filters: without a resource all of them, with resources and memory alone all that
+is measured of these. The statements stand in statements/RESOURCE_WHAT.sql: plain columns and joins, and for
 a write all rows that the server writes for it, with those of the logs. Rate limits and the access
 log are off.
 
@@ -28,6 +32,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import statistics
@@ -37,19 +42,20 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 import resources_data as data  # noqa: E402
+import requests  # noqa: E402
 import run as bench  # noqa: E402
 from contacts import settled as processed  # noqa: E402
 from resources_data import RESOURCES, requests_of  # noqa: E402
 from resources_peer import Statements, body_of, checked, fastify, tables, unique  # noqa: E402
 
-MODULES = "org,locations,carriers,contacts,batches,shipments,trackers,stations,events,logs"
+MODULES = "org,locations,carriers,contacts,batches,shipments,trackers,stations,items,events,logs"
 CONNECTIONS = 64
 # Nothing is given up on a busy machine: a time limit would only hide what it took.
 PATIENT = bench.OFF + ["http.handler_timeout=300000", "database.statement_timeout=300000"]
 PEER = ("retrieve", "list", "create")  # and filters: what Fastify is asked for
 WRITES = ("create", "update")
 BATCHES = {"contact": (10000, 1000), "group": (2000, 200), "location": (2000, 200),
-           "tracker": (2000, 200), "shipment": (2000, 200)}
+           "tracker": (2000, 200), "shipment": (2000, 200), "item": (2000, 200)}
 READ = """local paths = {{{paths}}}
 math.randomseed({seed})
 request = function() return wrk.format("GET", paths[math.random(#paths)]) end"""
@@ -66,7 +72,7 @@ class Run:
     """One server with its rows, and the peers."""
 
     def __init__(self, args):
-        self.args, self.lines = args, []
+        self.args, self.lines, self.peer = args, [], None
         self.stack = bench.Stack(tempfile.mkdtemp(prefix="wharf-resources-"))
         os.chmod(self.stack.folder, 0o755)
 
@@ -80,21 +86,26 @@ class Run:
             self.counts["contact"] = self.counts["event"] = args.search_rows
         began = time.monotonic()
         self.names = [n for n in RESOURCES if n in (args.resources or RESOURCES)]
-        data.fill(self.api, self.rows, self.counts, self.names + ["contact"] * self.beside_too())
+        filled = list(RESOURCES) if self.memory_too() else self.names
+        data.fill(self.api, self.rows, self.counts, filled + ["contact"] * self.beside_too())
         print(f"{self.counts} rows in {time.monotonic() - began:.0f} s", flush=True)
         if not args.check_only:
             self.stack.stop(self.child)
             self.start()  # statements can be counted after a start of the cluster
             self.track("none")
-        self.statements = Statements(self.api, self.rows, self.counts, self.stack,
-                                     self.names)
-        _, self.peer = fastify(self.statements, self.names)
+        self.statements = Statements(self.api, self.rows, self.counts, self.stack, filled)
+        if self.names:
+            _, self.peer = fastify(self.statements, self.names)
 
     def start(self):
         self.child, info, _ = bench.start_wharf(self.stack, self.args.binary, MODULES, PATIENT)
         self.rows = data.Rows(bench.database(self.stack))
         self.api = data.Api(info["base_url"], info["api_key"], info["organization_id"],
                             self.args.binary, self.stack.folder / "data")
+        self.admin = info["admin_url"]
+
+    def memory_too(self):
+        return not self.args.check_only and "memory" in (self.args.only or [])
 
     def beside_too(self):
         return not self.args.check_only and "beside" in (self.args.only or "beside")
@@ -249,6 +260,46 @@ class Run:
         return {"p99_ms": p99, "ratio": ratio, "turns": turns, "text": text}
 
 
+    def memory(self):
+        """By owner: before, after each kind of request, after a batch of each kind."""
+        seen = [("before", by_owner(self.admin))]
+        for name in RESOURCES:
+            for what in RESOURCES[name].what:
+                self.settle(name, what)
+                self.ask(self.api.base, name, what, self.args.seconds)
+        processed(self.rows)
+        seen.append(("after requests", by_owner(self.admin)))
+        for name in BATCHES:
+            other = self.api.other(f"Memory {name}")
+            place = other.ask("POST", "/v1/locations", {"name": "B", "address": data.ADDRESS})
+            data.batch(other, name, BATCHES[name][self.args.small], place["data"]["id"])
+            processed(self.rows)
+        time.sleep(3)  # what large requests freed is given back once a second
+        return [*seen, ("after batches", by_owner(self.admin))]
+
+
+def by_owner(admin):
+    """{process: {owner: MiB}}, as GET /metrics tells it."""
+    out, text = {}, requests.get(admin + "/metrics", timeout=60).text
+    for kind, index, owner, n in re.findall(
+            r'^wharf_memory_bytes\{kind="(\w+)",index="(\d+)",owner="(\w+)"\} (\d+)$', text, re.M):
+        out.setdefault(f"{kind} {index}", {})[owner] = int(n) / 2 ** 20
+    return out
+
+
+def show_memory(title, processes):
+    """Lines of a table: owners, processes; owners that nobody has a tenth of a MiB for are left
+    out. Pages of files and shared ones are in the sums of several processes."""
+    owners = [o for o in dict.fromkeys(o for p in processes.values() for o in p)
+              if any(p.get(o, 0) >= 0.1 for p in processes.values())]
+    rows = [[title, *processes], ["---"] * (len(processes) + 1)]
+    owners.sort(key=lambda o: -sum(p.get(o, 0) for p in processes.values()))
+    rows += [[o, *(f"{p[o]:.1f}" if o in p else "" for p in processes.values())] for o in owners]
+    own = [sum(n for o, n in p.items() if o not in ("files", "shared")) for p in processes.values()]
+    rows.append(["of its own", *(f"{n:.1f}" for n in own)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
 def cpu():
     return bench.cpu_seconds(bench.is_wharf), bench.cpu_seconds(bench.is_postgres)
 
@@ -303,9 +354,8 @@ def arguments():
     p.add_argument("--turns", type=int, default=5)
     p.add_argument("--seconds", type=int, default=2)
     p.add_argument("--connections", type=int, default=CONNECTIONS)
-    p.add_argument("--resources", type=names)
-    p.add_argument("--only", type=names, help="retrieve, list, filter, search, create, update,"
-                   " batch, beside, or the name of a filter")
+    p.add_argument("--only", type=names, help="resources (item or items), retrieve, list, filter,"
+                   " search, create, update, batch, beside, memory, or the name of a filter")
     p.add_argument("--small", action="store_true", help="few rows, for a trial")
     p.add_argument("--search-rows", type=int, default=50000, help="contacts (and their events)")
     p.add_argument("--batch-rows", type=int, help="rows of a batch")
@@ -313,7 +363,15 @@ def arguments():
     p.add_argument("--check-only", action="store_true")
     p.add_argument("--binary", default=str(bench.ROOT / "build/tool/wharf"))
     p.add_argument("--out", help="a JSON file with the figures of each turn")
-    return p.parse_args()
+    args = p.parse_args()
+    asked = args.only or []
+    args.resources = [n for n in RESOURCES if n in asked or n + "s" in asked] or None
+    args.only = [a for a in asked if a not in RESOURCES and a.removesuffix("s") not in RESOURCES]
+    if args.resources and args.only in ([], ["memory"]):
+        args.only = [w for n in args.resources for w in RESOURCES[n].what] + ["batch"] + args.only
+    elif args.only == ["memory"]:
+        args.resources, args.only = ["none"], ["memory"]
+    return args
 
 
 def main():
@@ -333,6 +391,10 @@ def main():
             for name in BATCHES:
                 if wanted("batch") and name in it.names:
                     it.batch(name)
+            if it.memory_too():
+                told["memory"] = it.memory()
+            else:
+                told["memory"] = [("afterwards", by_owner(it.admin))]
             told["memory_mib"] = bench.rss_mib(bench.is_wharf)
     finally:
         it.stack.stop_all()
@@ -342,6 +404,7 @@ def main():
         print("\n" + "\n".join([t["text"] for k, t in told.items() if k == "beside"] + [
             f"memory of all server processes: {told['memory_mib']:.0f} MiB"
             " (proportional set size)"]))
+        print("\n" + "\n\n".join(show_memory(f"MiB {t}", p) for t, p in told["memory"]))
     if args.out:
         pathlib.Path(args.out).write_text(json.dumps(
             {"arguments": vars(args), "rows": it.counts, "different": wrong, "lines": it.lines,

@@ -69,6 +69,10 @@ RESOURCES = {
          "device_token": "token-#", "printers": [
              {"name": "Zebra", "model": "ZD421", "configuration": {},
               "page_size": {"label_4x6": True}}]}),
+    "item": Resource(
+        "/v1/items", "items.item", "item", (10000, 500),
+        {"sku": lambda n: f"SKU-{n}", "location_id": place},
+        {"name": "New #", "sku": "NEW-#"}, {"name": "New #", "sku": "NEW-#"}),
     "event": Resource(
         "/v1/events", "wharf.event", "evt", (50000, 1000),
         {"type": lambda n: "contact.created", "resource_id": lambda n: f"ctct_{n:022d}"},
@@ -86,6 +90,12 @@ COPIED = {
     "group": (
         {"name": f"Crew {MARK}", "resource": "contact"}, {"contacts.contact_group": "id"},
         {MARK: "n::text", r"(?<=grp_)\w{22}": PAD}),
+    "item": (
+        {"name": f"Item {MARK}", "sku": f"SKU-{MARK}",
+         "levels": [{"location_id": HOME, "available_qty": 5}]},
+        {"items.item": "id", "items.level": "item_id", "items.stock_movement": "item_id"},
+        {MARK: "n::text", r"(?<=item_)\w{22}": PAD, r"(?<=(?:lvl|mov|grp)_)\w{22}": PAD,
+         r"loc_\w{22}": SPOT, r"lay_\w{22}": SPOT.replace("loc_", "lay_")}),
     "tracker": (
         {"tracking_number": f"TN{MARK}", "location_id": HOME},
         {"trackers.tracker": "id", "shipments.shipment": "tracker_id",
@@ -218,6 +228,8 @@ def fill(api, rows, counts, names):
         copy_record(api, rows, "tracker", counts["tracker"])
     if "station" in names:
         copy_record(api, rows, "station", counts["station"])
+    if "item" in names:
+        copy_record(api, rows, "item", counts["item"])
     if "contact" in names or "event" in names:
         api.ask("POST", "/v1/groups", {"name": "Crew", "resource": "contact"})
         contacts(api, rows, counts["contact"], 7)

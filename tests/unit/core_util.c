@@ -307,6 +307,69 @@ static void arena_ends(void **state)
     assert_int_equal(inside, 2);
 }
 
+static int64_t held(enum memory_owner owner)
+{
+    return atomic_load(&memory_held[owner]);
+}
+
+/* Memory of an arena, and of texts kept apart with it, is counted for its owner, and no more when
+ * it is gone, in whichever way. */
+static void arenas_are_counted(void **state)
+{
+    int64_t requests = held(MEMORY_REQUESTS), keys = held(MEMORY_KEYS),
+            bodies = held(MEMORY_BODIES);
+    struct arena *a = arena_new(1 << 20);
+    struct arena_mark mark;
+
+    assert_int_equal(held(MEMORY_REQUESTS) - requests, arena_used(a));
+    arena_alloc(a, 300000);
+    mark = arena_mark(a);
+    arena_alloc(a, 200000);
+    assert_int_equal(held(MEMORY_REQUESTS) - requests, arena_used(a));
+    arena_belongs(a, MEMORY_KEYS);
+    assert_int_equal(held(MEMORY_REQUESTS), requests);
+    assert_int_equal(held(MEMORY_KEYS) - keys, arena_used(a));
+    arena_rewind(a, mark);
+    assert_true(arena_used(a) < 500000);
+    assert_int_equal(held(MEMORY_KEYS) - keys, arena_used(a));
+    arena_reset(a);
+    assert_int_equal(held(MEMORY_KEYS) - keys, arena_used(a));
+    arena_alloc_apart(a, 70000);
+    arena_keep_apart(a, strdup("sent"));
+    arena_keep_apart(a, NULL);
+    assert_true(held(MEMORY_BODIES) - bodies > 70000);
+    arena_end(a);
+    assert_true(held(MEMORY_BODIES) - bodies > 70000);
+    arena_free(a);
+    assert_int_equal(held(MEMORY_KEYS), keys);
+    assert_int_equal(held(MEMORY_BODIES), bodies);
+}
+
+/* A buffer is counted from MEMORY_LARGE on, until it is freed, handed over, or fails. */
+static void large_buffers_are_counted(void **state)
+{
+    int64_t before = held(MEMORY_BUFFERS);
+    size_t n;
+
+    for (int way = 0; way < 3; way++) {
+        struct buf b;
+
+        buf_init(&b, 100000);
+        assert_non_null(buf_room(&b, 1000));
+        assert_int_equal(held(MEMORY_BUFFERS), before);
+        for (int i = 0; i < 30000; i++)
+            buf_addc(&b, 'x');
+        assert_int_equal(held(MEMORY_BUFFERS) - before, b.cap);
+        if (way == 0)
+            free(buf_take(&b, &n));
+        else if (way == 1)
+            assert_null(buf_room(&b, 100000));
+        assert_int_equal(held(MEMORY_BUFFERS) - before, way == 2 ? (int64_t)b.cap : 0);
+        buf_done(&b);
+        assert_int_equal(held(MEMORY_BUFFERS), before);
+    }
+}
+
 static void who_steps_back(void **state)
 {
     assert_int_equal(step_back(), 0);
@@ -358,7 +421,8 @@ int main(void)
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims),
         UNIT(distance), UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text),
         UNIT(a_child_does_not_repeat), UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer),
-        UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests), UNIT(text_of_html)};
+        UNIT(arena_ends), UNIT(arenas_are_counted), UNIT(large_buffers_are_counted),
+        UNIT(who_steps_back), UNIT(digests), UNIT(text_of_html)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

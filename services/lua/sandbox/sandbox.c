@@ -7,6 +7,7 @@
 
 #include "lua/sandbox/sandbox_inside.h"
 #include "lua/sandbox/region.h"
+#include "util/memory.h"
 
 const char registry_slot[SLOT_N] = {0};
 
@@ -63,6 +64,15 @@ static int open_all(lua_State *lua)
     return 0;
 }
 
+/* Counts what the state has taken since it was told last. What a region gives is the region's. */
+static void tell_memory(struct sandbox *sb, size_t has)
+{
+    if (sb->region)
+        return;
+    memory_add(MEMORY_LUA, (int64_t)has - (int64_t)sb->told);
+    sb->told = has;
+}
+
 struct sandbox *sandbox_new(const struct sandbox_config *config)
 {
     struct sandbox *sb = calloc(1, sizeof(*sb));
@@ -104,6 +114,7 @@ void sandbox_free(struct sandbox *sb)
     /* closing the state runs __close of what is still open in the main thread: there is nothing,
      * calls are over; nor is there a __gc */
     lua_sethook(sb->lua, NULL, 0, 0);
+    tell_memory(sb, 0);
     if (sb->region)
         region_forget(sb->region);
     else
@@ -119,6 +130,7 @@ void sandbox_files(struct sandbox *sb, const struct sandbox_file *files, size_t 
 
 void sandbox_begin(struct sandbox *sb, const struct sandbox_limits *limits)
 {
+    tell_memory(sb, sb->used);
     sb->limits = *limits;
     sb->spent = 0;
     sb->nth++;
@@ -370,5 +382,6 @@ bool sandbox_freeze(struct sandbox *sb)
     struct sandbox_error e;
 
     sb->frozen = protect(sb, freeze, NULL, &e);
+    tell_memory(sb, sb->used);
     return sb->frozen;
 }

@@ -21,6 +21,7 @@ struct sandbox {
     /* memory */
     struct region *region; /* NULL: malloc */
     size_t memory_max, used, peak;
+    size_t told; /* of used: what is counted as MEMORY_LUA */
     unsigned allocations; /* only the first two are counted: seed.c */
     void *first; /* the block of the state itself */
     /* this call */

@@ -61,8 +61,11 @@ def same_workers(server):
     assert workers(server) == before
 
 
-def send(client, method, path, text, **headers):
-    packed = gzip.compress(text.encode(), 1)
+def packed(text):
+    return gzip.compress(text.encode(), 1)
+
+
+def send(client, method, path, packed, **headers):
     return client.request(method, path, data=packed, check=False,
                           headers={"Content-Type": "application/json", "Content-Encoding": "gzip", **headers})
 
@@ -75,17 +78,25 @@ def assert_bounded(answer, path):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_every_operation_with_an_unknown_field(client, operations, name):
-    text = f'{{"nobody_knows_this":{VALUES[name](LARGE)}}}'
+    """As large as a body may be for the first operation of each collection, and of one shape for all: bodies are read before any operation sees them."""
+    large, small = (packed(f'{{"nobody_knows_this":{VALUES[name](size)}}}') for size in (LARGE, LARGE // 8))
+    seen = set()
     for method, path, _ in operations:
-        assert_bounded(send(client, method, path, text, Prefer="handling=strict"), path)
+        collection = path.split("/")[2]
+        body = large if name == "many_blanks" or collection not in seen else small
+        seen.add(collection)
+        assert_bounded(send(client, method, path, body, Prefer="handling=strict"), path)
+    assert len(seen) > 15
 
 
 @pytest.mark.parametrize("name", ["many_strings", "many_blanks", "many_names"])
 def test_every_field_of_every_operation(client, operations, name):
-    value = VALUES[name](MIB // 4)
+    value, bodies = VALUES[name](MIB // 4), {}
     for method, path, fields in operations:
         for field in fields:
-            assert_bounded(send(client, method, path, f"{{{json.dumps(field)}:{value}}}"), f"{path} {field}")
+            if field not in bodies:
+                bodies[field] = packed(f"{{{json.dumps(field)}:{value}}}")
+            assert_bounded(send(client, method, path, bodies[field]), f"{path} {field}")
 
 
 def test_problems_are_told_up_to_a_hundred(client):

@@ -69,6 +69,9 @@ const derived = {
     group_contacts: r => ({ primary: r.members.primary, children: r.members.children.slice(0, 1000) }),
     children_count: r => r.members.children.length
   },
+  item: {
+    totals: r => Object.fromEntries(['available_qty', 'reserved_qty', 'damaged_qty', 'on_hand_qty', 'manifested_qty'].map(k => [k, r[k]]))
+  },
   station: {
     location: r => ({ id: r.location_id, name: r.location_name, code: r.location_code })
   },
