@@ -68,6 +68,24 @@ void set_sift(struct wharf_req *req, struct write_set *set)
     set->n_live = n;
 }
 
+void set_wrote(struct wharf_req *req, struct write_set *set)
+{
+    set_at(req, NULL);
+    if (set->wrote)
+        return;
+    set->wrote = true;
+    /* of deletes, rules are asked about refused rows as well */
+    set->failed_before = set->op == OP_DELETE ? 0 : set->n_failed;
+}
+
+/* Tells whether something was written for a row that was refused afterwards: it has to be undone
+ * alone. */
+static bool wrote_for_refused(struct write_set *set)
+{
+    set->row_by_row |= set->wrote && set->n_failed != set->failed_before;
+    return set->row_by_row;
+}
+
 /* ---- hooks ---- */
 
 static bool has_stage(const wharf_hooks *h, enum hook_stage stage)
@@ -89,9 +107,12 @@ static void judge_ruled(struct wharf_req *req, struct write_set *set, const stru
     set_sift(req, set);
 }
 
-/* Runs the rules of one stage for the live rows. Old and new rows are as the op has them. */
+/* Runs the rules of one stage for the live rows. Old and new rows are as the op has them.
+ * Everybody's reasons against a deletion are told together, as run_hooks() does it. */
 static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum hook_stage stage)
 {
+    bool all = stage == HOOK_CHECK && set->op == OP_DELETE;
+
     for (size_t i = 0; i < set->res->n_hooks; i++) {
         const struct hook_entry *h = &set->res->hooks[i];
         const wharf_rec **old_recs = ARENA_ARRAY(req->arena, const wharf_rec *, set->n_live + 1);
@@ -114,7 +135,11 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
                       set->op == OP_DELETE ? NULL : (const wharf_rec *const *)new_recs,
                       set->n_live);
         plugin_leave(req, before);
-        set_sift(req, set);
+        if (set->row_by_row && !set_everybodys(req)) /* it is told again, row by row */
+            req_clear_problems(&req->problems);
+        set_at(req, NULL);
+        if (!all)
+            set_sift(req, set);
         if (set->row_by_row)
             return WHARF_CONFLICT;
         if (s != WHARF_OK && !set->broken && set->n_failed == failed)
@@ -125,6 +150,7 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
         if (stage == HOOK_CHECK && set->op != OP_DELETE)
             judge_ruled(req, set, h->plugin);
     }
+    set_sift(req, set);
     return WHARF_OK;
 }
 
@@ -265,9 +291,13 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
         return s;
     new_rows(req, set);
     s = set_hooks(req, set, HOOK_CHECK);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     s = set_insert(req, set);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     return finish_set(req, set);
@@ -281,6 +311,8 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
     s = set_lock(req, set);
     if (s == WHARF_OK)
         s = set_hooks(req, set, HOOK_CHECK);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     s = set_delete(req, set);
@@ -299,6 +331,17 @@ static void say_something(struct wharf_req *req, int64_t *last_us)
     *last_us = clock_monotonic_us();
 }
 
+/* Makes a row as it was before the rules for sets ran: they may have changed it. */
+static void anew(struct wharf_req *req, struct write *w)
+{
+    if (w->op == OP_DELETE)
+        return;
+    write_check_body(req, w);
+    if (w->op == OP_UPDATE)
+        write_settle(req, w);
+    w->new_rec->values = w->values;
+}
+
 /* Runs the rules before the write, for all rows or, where one of them has no form for sets or
  * can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
@@ -313,7 +356,10 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
         row_by_row |= hooks_about(h, set->op) && h->check && !h->check_many;
     }
     if (!row_by_row) {
+        if (req_begin(req) != WHARF_OK)
+            return req_failed(req);
         s = set_hooks(req, set, HOOK_CHECK);
+        req_rollback(req);
         if (!set->row_by_row)
             return s;
         req_clear_problems(&req->problems);
@@ -324,6 +370,8 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 
         say_something(req, &last_us);
         set_at(req, row);
+        if (set->row_by_row)
+            anew(req, &row->w);
         if (write_observe(req, &row->w) == WHARF_OK) {
             if (row->w.new_rec)
                 row->w.new_rec->values = row->w.values;
@@ -399,7 +447,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
 static void start_over(struct write_set *set, const struct write *start)
 {
     set->n_failed = set->n_live = 0;
-    set->broken = set->row_by_row = false;
+    set->broken = set->row_by_row = set->wrote = false;
     set->current = NULL;
     for (size_t i = 0; i < set->n; i++) {
         set->rows[i] = (struct set_row){.w = start[i]};
