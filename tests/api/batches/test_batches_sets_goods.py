@@ -135,7 +135,7 @@ def test_sets_leave_what_single_writes_leave(server, resource, seed, wrong, wron
     ("asset", {"item_id": "$THING0", "location_id": "$PLACE0", "layout_id": "$LAYOUT0"})])
 def test_a_row_of_a_set_takes_less_than_one_statement(server, resource, body):
     world, told = Goods(server, False), {}
-    bodies = [world.body(body) for _ in range(150)]
+    bodies = [world.body(body) for _ in range(400)]
 
     def act():
         told.update(in_a_set(world, resource, bodies)[0])
