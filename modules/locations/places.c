@@ -1,5 +1,6 @@
 /* places.c - the service locations.layouts: rows of other modules that stand in a layout
- * (docs/spec/02-places-and-people.md sections 2 and 3). What is asked of a place: places_known.c. */
+ * (docs/spec/02-places-and-people.md sections 2 and 3). Leaves what is asked of a place to
+ * places_known.c. */
 #include "layouts.h"
 #include "locations.gen.h"
 
