@@ -151,6 +151,12 @@ static void m_row_by_row(wharf_req *req)
         req->set->row_by_row = true;
 }
 
+static void m_wrote(wharf_req *req)
+{
+    if (req->set)
+        set_wrote(req, req->set);
+}
+
 /* ---- problems of rows that are written one by one ---- */
 
 struct wharf_held_problems {
@@ -202,4 +208,4 @@ static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,
-    m_refused, m_outcome, m_id, m_problem, m_at, m_row_by_row, m_hold, m_report, m_write};
+    m_refused, m_outcome, m_id, m_problem, m_at, m_row_by_row, m_hold, m_report, m_write, m_wrote};

@@ -461,6 +461,7 @@ static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
     [P_MESSAGE] = 1,
     [P_LOG_ID] = 1,
     [P_EVENT_ID] = 1,
+    [P_TYPE] = 1,
     [P_DATA] = 1,
     [P_PREVIOUS] = 1,
     [P_DISABLE] = 1,
@@ -596,7 +597,7 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
         if (!changes[i].log && !changes[i].event)
             continue;
         history_args(req, &changes[i], own);
-        if ((rows && changes[i].event != left[0]->event) ||
+        if ((rows && !changes[i].event != !left[0]->event) ||
             (changes[i].event && find_note(&req->tx, &changes[i], arg_str(&own[P_ORGANIZATION])))) {
             if (history_write(req, &changes[i]) != WHARF_OK)
                 return WHARF_UNAVAILABLE;

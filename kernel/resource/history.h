@@ -54,7 +54,7 @@ wharf_status history_write(struct wharf_req *req, const struct change *c);
 wharf_status history_write_event(
     struct wharf_req *req, const struct change *c, wharf_str *ret_event_id);
 
-/* Writes the same for many rows of one resource, when one thing happened to all: one statement for
+/* Writes the same for many rows of one resource, with one statement or one COPY for each table for
  * those that nothing merges with. */
 wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n);
 

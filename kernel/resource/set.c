@@ -68,6 +68,24 @@ void set_sift(struct wharf_req *req, struct write_set *set)
     set->n_live = n;
 }
 
+void set_wrote(struct wharf_req *req, struct write_set *set)
+{
+    set_at(req, NULL);
+    if (set->wrote)
+        return;
+    set->wrote = true;
+    /* of deletes, rules are asked about refused rows as well */
+    set->failed_before = set->op == OP_DELETE ? 0 : set->n_failed;
+}
+
+/* Tells whether something was written for a row that was refused afterwards: it has to be undone
+ * alone. */
+static bool wrote_for_refused(struct write_set *set)
+{
+    set->row_by_row |= set->wrote && set->n_failed != set->failed_before;
+    return set->row_by_row;
+}
+
 /* ---- hooks ---- */
 
 static bool has_stage(const wharf_hooks *h, enum hook_stage stage)
@@ -89,42 +107,63 @@ static void judge_ruled(struct wharf_req *req, struct write_set *set, const stru
     set_sift(req, set);
 }
 
-/* Runs the rules of one stage for the live rows. Old and new rows are as the op has them. */
+static const char *stage_name(enum hook_stage stage)
+{
+    return stage == HOOK_CHECK ? "check_many" : "written_many";
+}
+
+/* Calls one plugin's rule. Old and new rows are as the op has them. */
+static wharf_status call_hook(struct wharf_req *req, const struct write_set *set,
+    const struct hook_entry *h, enum hook_stage stage)
+{
+    const wharf_rec **recs = ARENA_ARRAY(req->arena, const wharf_rec *, set->n_live + 1),
+                    **old_recs = set->op == OP_CREATE ? NULL : recs;
+    wharf_rec **made = ARENA_ARRAY(req->arena, wharf_rec *, set->n_live + 1),
+              **new_recs = set->op == OP_DELETE ? NULL : made;
+    const struct plugin *before;
+    wharf_status s;
+
+    for (size_t k = 0; k < set->n_live; k++) {
+        recs[k] = set->live[k]->w.old_rec;
+        made[k] = set->live[k]->w.new_rec;
+    }
+    before = plugin_enter(req, h->plugin, stage_name(stage));
+    s = stage == HOOK_CHECK ? h->hooks->check_many(req, set->op, old_recs, new_recs, set->n_live)
+                            : h->hooks->written_many(req, set->op, old_recs,
+                                  (const wharf_rec *const *)new_recs, set->n_live);
+    plugin_leave(req, before);
+    return s;
+}
+
+/* Runs the rules of one stage for the live rows. Everybody's reasons against a deletion are told
+ * together, as run_hooks() does it. */
 static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum hook_stage stage)
 {
+    bool all = stage == HOOK_CHECK && set->op == OP_DELETE;
+
     for (size_t i = 0; i < set->res->n_hooks; i++) {
         const struct hook_entry *h = &set->res->hooks[i];
-        const wharf_rec **old_recs = ARENA_ARRAY(req->arena, const wharf_rec *, set->n_live + 1);
-        wharf_rec **new_recs = ARENA_ARRAY(req->arena, wharf_rec *, set->n_live + 1);
-        const struct plugin *before;
         size_t failed = set->n_failed;
         wharf_status s;
 
         if (!has_stage(h->hooks, stage) || !hooks_about(h->hooks, set->op) || !set->n_live)
             continue;
-        for (size_t k = 0; k < set->n_live; k++) {
-            old_recs[k] = set->live[k]->w.old_rec;
-            new_recs[k] = set->live[k]->w.new_rec;
-        }
-        before = plugin_enter(req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many");
-        s = stage == HOOK_CHECK
-                ? h->hooks->check_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
-                      set->op == OP_DELETE ? NULL : new_recs, set->n_live)
-                : h->hooks->written_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
-                      set->op == OP_DELETE ? NULL : (const wharf_rec *const *)new_recs,
-                      set->n_live);
-        plugin_leave(req, before);
-        set_sift(req, set);
+        s = call_hook(req, set, h, stage);
+        if (set->row_by_row && !set_everybodys(req)) /* it is told again, row by row */
+            req_clear_problems(&req->problems);
+        set_at(req, NULL);
+        if (!all)
+            set_sift(req, set);
         if (set->row_by_row)
             return WHARF_CONFLICT;
         if (s != WHARF_OK && !set->broken && set->n_failed == failed)
-            return plugin_unexplained(
-                req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many", s);
+            return plugin_unexplained(req, h->plugin, stage_name(stage), s);
         if (set->broken)
             return WHARF_INVALID;
         if (stage == HOOK_CHECK && set->op != OP_DELETE)
             judge_ruled(req, set, h->plugin);
     }
+    set_sift(req, set);
     return WHARF_OK;
 }
 
@@ -265,9 +304,13 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
         return s;
     new_rows(req, set);
     s = set_hooks(req, set, HOOK_CHECK);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     s = set_insert(req, set);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     return finish_set(req, set);
@@ -281,6 +324,8 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
     s = set_lock(req, set);
     if (s == WHARF_OK)
         s = set_hooks(req, set, HOOK_CHECK);
+    if (s == WHARF_OK && wrote_for_refused(set))
+        return WHARF_CONFLICT;
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
     s = set_delete(req, set);
@@ -299,6 +344,43 @@ static void say_something(struct wharf_req *req, int64_t *last_us)
     *last_us = clock_monotonic_us();
 }
 
+/* Runs the rules for sets, and takes back what they wrote. Where they can't judge the rows, these
+ * are as before, but for what they say: anew() makes that. */
+static wharf_status check_as_set(struct wharf_req *req, struct write_set *set)
+{
+    struct set_row **live = ARENA_ARRAY(req->arena, struct set_row *, set->n_live + 1);
+    size_t n = set->n_live, failed = set->n_failed;
+    wharf_status s;
+
+    memcpy(live, set->live, n * sizeof(*live));
+    if (req_begin(req) != WHARF_OK)
+        return req_failed(req);
+    s = set_hooks(req, set, HOOK_CHECK);
+    req_rollback(req);
+    if (!set->row_by_row || set->broken)
+        return s;
+    req_clear_problems(&req->problems);
+    memcpy(set->live, live, n * sizeof(*live));
+    set->n_live = n;
+    set->n_failed = failed;
+    for (size_t i = 0; i < n; i++) {
+        live[i]->failed = false;
+        live[i]->n_problems = 0;
+    }
+    return WHARF_OK;
+}
+
+/* Makes a row as it was before the rules for sets ran: they may have changed it. */
+static void anew(struct wharf_req *req, struct write *w)
+{
+    if (w->op == OP_DELETE)
+        return;
+    write_check_body(req, w);
+    if (w->op == OP_UPDATE)
+        write_settle(req, w);
+    w->new_rec->values = w->values;
+}
+
 /* Runs the rules before the write, for all rows or, where one of them has no form for sets or
  * can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
@@ -312,18 +394,18 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 
         row_by_row |= hooks_about(h, set->op) && h->check && !h->check_many;
     }
-    if (!row_by_row) {
-        s = set_hooks(req, set, HOOK_CHECK);
-        if (!set->row_by_row)
-            return s;
-        req_clear_problems(&req->problems);
-    }
+    if (!row_by_row)
+        s = check_as_set(req, set);
+    if (!row_by_row && (s != WHARF_OK || set->broken || !set->row_by_row))
+        return s;
     last_us = clock_monotonic_us();
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct set_row *row = set->live[i];
 
         say_something(req, &last_us);
         set_at(req, row);
+        if (set->row_by_row)
+            anew(req, &row->w);
         if (write_observe(req, &row->w) == WHARF_OK) {
             if (row->w.new_rec)
                 row->w.new_rec->values = row->w.values;
@@ -399,7 +481,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
 static void start_over(struct write_set *set, const struct write *start)
 {
     set->n_failed = set->n_live = 0;
-    set->broken = set->row_by_row = false;
+    set->broken = set->row_by_row = set->wrote = false;
     set->current = NULL;
     for (size_t i = 0; i < set->n; i++) {
         set->rows[i] = (struct set_row){.w = start[i]};

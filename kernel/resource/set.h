@@ -38,6 +38,10 @@ struct write_set {
     size_t n_live;
     bool broken; /* something is wrong that is not a row's: its problems are on the request */
     bool row_by_row; /* a rule can't judge these rows as a set */
+    /* Rules wrote something for the rows that were left when failed_before had failed: none of
+     * them may be refused alone any more. */
+    bool wrote;
+    size_t failed_before;
 };
 
 /* Writes the set in the request's transaction, in a savepoint of it, or in one of its own.
@@ -56,6 +60,8 @@ bool set_everybodys(const struct wharf_req *req);
 /* Gives the problems told so far to the current row; those from now on are row's (NULL:
  * nobody's). */
 void set_at(struct wharf_req *req, struct set_row *row);
+/* Notes that a rule has written something for the rows that are left. */
+void set_wrote(struct wharf_req *req, struct write_set *set);
 /* Keeps the rows that are left, after the problems told so far were given to theirs. */
 void set_sift(struct wharf_req *req, struct write_set *set);
 

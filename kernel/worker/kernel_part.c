@@ -75,7 +75,7 @@ static const struct offered_service services[] = {
     {{"wharf.crypto", 1, 3}, &host_crypto},
     {{"wharf.http", 1, 3}, &host_http},
     {{"wharf.events", 1, 7}, &host_events},
-    {{"wharf.many", 1, 2}, &host_many},
+    {{"wharf.many", 1, 3}, &host_many},
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.channel", 1, 0}, &host_channel},
     {{"wharf.cron", 1, 0}, &host_cron},

@@ -2,14 +2,60 @@
  * docs/spec/09-items-and-assembly.md section 6): only items with is_asset have assets, and an item
  * that has some stays one. An asset keeps name and sku of its item, by which lists sort and search;
  * what else it shows of the item is read with it (schemas/assets/asset.json). */
+#include <stdlib.h>
+
 #include "assets.h"
 
 #include "assets.gen.h"
 
+/* Items of the rows of a set, in the order of their ids. */
+struct items_held {
+    wharf_str *ids;
+    wharf_item *items;
+    size_t n;
+};
+
+static struct items_held *held_of(const wharf_rec *rec)
+{
+    static const char kind[] = "assets.items";
+
+    return W->res->shared(rec, kind, sizeof(struct items_held));
+}
+
+wharf_status asset_hold_items(wharf_req *req, wharf_rec *const *recs, size_t n)
+{
+    struct items_held *held = held_of(recs[0]);
+
+    held->ids = W->mem->alloc(req, n * sizeof(*held->ids));
+    held->items = W->mem->alloc(req, n * sizeof(*held->items));
+    for (size_t i = 0; i < n; i++)
+        held->ids[i] = field_text(recs[i], ASSET_ITEM_ID);
+    qsort(held->ids, n, sizeof(*held->ids), wharf_str_order);
+    for (size_t i = 0; i < n; i++) {
+        if (!held->n || !same(held->ids[held->n - 1], held->ids[i]))
+            held->ids[held->n++] = held->ids[i];
+    }
+    for (size_t i = 0; i < held->n; i++)
+        held->items[i] = (wharf_item){.head = WHARF_HEAD(wharf_item)};
+    return assets_items->hold_many(req, held->ids, held->n, held->items);
+}
+
+static wharf_status hold(wharf_req *req, const wharf_rec *rec, wharf_str id, wharf_item *ret)
+{
+    const struct items_held *held = held_of(rec);
+    const wharf_str *found = held->n ? bsearch(&id, held->ids, held->n, sizeof(id), wharf_str_order)
+                                     : NULL;
+
+    if (!found)
+        return assets_items->hold(req, id, ret);
+    *ret = held->items[found - held->ids];
+    return WHARF_OK;
+}
+
 wharf_status asset_settle_item(wharf_req *req, bool restored, wharf_rec *rec)
 {
     wharf_item item = {.head = WHARF_HEAD(wharf_item)};
-    wharf_status s = assets_items->hold(req, field_text(rec, ASSET_ITEM_ID), &item);
+    wharf_status s = hold(req, rec, field_text(rec, ASSET_ITEM_ID), &item);
 
     if (s != WHARF_OK)
         return s;
@@ -25,22 +71,50 @@ wharf_status asset_settle_item(wharf_req *req, bool restored, wharf_rec *rec)
 
 /* ---- rules of the item ---- */
 
-static wharf_status item_check(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* Refuses to delete items that have assets, or to make them none of assets. together: they are
+ * the rows of a set. */
+static wharf_status check_items(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n, bool together)
 {
     static const char sql[] =
-        "SELECT 1 FROM assets.asset WHERE organization_id = $2::text AND item_id = $1::text"
-        " AND archived_at IS NULL AND deleted_at IS NULL LIMIT 1";
+        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT 1 FROM assets.asset a WHERE a.organization_id = $2::text AND a.item_id = x.id"
+        " AND a.archived_at IS NULL AND a.deleted_at IS NULL)";
     static const char *const names[] = {"is_asset"};
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), k = 0;
     const wharf_rows *rows;
     wharf_status s;
 
-    if (op == WHARF_UPDATE && !W->res->changed_any(old_rec, new_rec, names, 1))
+    for (size_t i = 0; i < n; i++) {
+        if (op == WHARF_UPDATE && !W->res->changed_any(old_recs[i], new_recs[i], names, 1))
+            continue;
+        ids[k] = W->res->id(old_recs[i]);
+        of[k++] = i;
+    }
+    if (!k)
         return WHARF_OK;
-    s = query_about(req, sql, W->res->id(old_rec), &rows);
-    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, ERR_ITEM_HAS_ASSETS,
-                                                     op == WHARF_UPDATE ? "is_asset" : NULL, NULL)
-                                               : s;
+    s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        if (together)
+            assets_many->at(req, of[row_int(rows, r, 0) - 1]);
+        W->err->add(req, ERR_ITEM_HAS_ASSETS, op == WHARF_UPDATE ? "is_asset" : NULL, NULL);
+    }
+    return s;
+}
+
+static wharf_status item_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s = check_items(req, op, &old_rec, &new_rec, 1, false);
+
+    return s == WHARF_OK ? W->err->current(req) : s;
+}
+
+static wharf_status item_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    return check_items(req, op, old_recs, new_recs, n, true);
 }
 
 static wharf_status item_written(
@@ -60,7 +134,16 @@ static wharf_status item_written(
     return s;
 }
 
+/* Only updates change what an asset shows of its item, and they are written one by one. */
+static wharf_status item_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
+{
+    return WHARF_OK;
+}
+
 const wharf_hooks assets_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .check = item_check,
     .written = item_written,
+    .check_many = item_check_many,
+    .written_many = item_written_many,
     .ops = WHARF_UPDATE | WHARF_DELETE};

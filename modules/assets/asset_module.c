@@ -9,6 +9,7 @@ const wharf_host *W;
 const wharf_items_catalog_api *assets_items;
 const wharf_locations_directory_api *assets_places;
 const wharf_locations_layouts_api *assets_layouts;
+const wharf_many_api *assets_many;
 const wharf_reasons_lookup_api *assets_reasons;
 
 static const wharf_route routes[] = {
@@ -34,9 +35,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
-    assets_items = W->service(self, "items.catalog", 1, 0);
+    assets_items = W->service(self, "items.catalog", 1, 1);
     assets_places = W->service(self, "locations.directory", 1, 1);
-    assets_layouts = W->service(self, "locations.layouts", 1, 1);
+    assets_layouts = W->service(self, "locations.layouts", 1, 3);
+    assets_many = W->service(self, "wharf.many", 1, 3);
     assets_reasons = W->service(self, "reasons.lookup", 1, 0);
     if (merge)
         merge->on_merge(assets_contacts_merged);

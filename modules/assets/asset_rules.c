@@ -81,8 +81,9 @@ static bool settle_archived(wharf_req *req, const wharf_rec *old_rec, wharf_rec 
     return archived;
 }
 
-static wharf_status asset_check(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* Checks an asset; not its number: *ret_serial is what it is to take. */
+static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+    wharf_rec *new_rec, struct serial_wanted *ret_serial)
 {
     bool moved = op == WHARF_CREATE, restored;
     wharf_status s = WHARF_OK;
@@ -101,10 +102,43 @@ static wharf_status asset_check(
     if (s != WHARF_OK)
         return s;
     asset_settle_maintenance(req, old_rec, new_rec);
-    return asset_settle_serial(req, old_rec, new_rec);
+    return asset_check_serial(req, old_rec, new_rec, ret_serial);
+}
+
+static wharf_status asset_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    struct serial_wanted serial = {.row = 0};
+    wharf_status s = check_data(req, op, old_rec, new_rec, &serial);
+
+    return s == WHARF_OK && serial.rec ? asset_take_serials(req, &serial, 1, false) : s;
+}
+
+static wharf_status asset_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    struct serial_wanted *serials = W->mem->alloc(req, (n + 1) * sizeof(*serials));
+    size_t wanted = 0;
+    wharf_status s = assets_layouts->ahead(
+        req, (const wharf_rec *const *)new_recs, n, ASSET_LOCATION_ID, ASSET_LAYOUT_ID);
+
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        s = asset_hold_items(req, new_recs, n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        struct serial_wanted serial = {.row = i};
+
+        assets_many->at(req, i);
+        s = check_data(req, op, old_recs ? old_recs[i] : NULL, new_recs[i], &serial);
+        if (s == WHARF_OK && serial.rec)
+            serials[wanted++] = serial;
+        if (W->err->current(req) != WHARF_OK)
+            s = WHARF_OK; /* this one is refused, the others are looked at */
+    }
+    return s == WHARF_OK && wanted ? asset_take_serials(req, serials, wanted, true) : s;
 }
 
 const wharf_hooks assets_asset_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = asset_normalize,
     .check = asset_check,
+    .check_many = asset_check_many,
     .ops = WHARF_CREATE | WHARF_UPDATE};

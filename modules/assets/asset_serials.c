@@ -101,36 +101,14 @@ static size_t characters(wharf_str s)
     return n;
 }
 
-/* Takes the next number of a sequence. before: instead of its prefix, or empty. */
-static wharf_status take(wharf_req *req, wharf_rec *rec, wharf_str sequence, wharf_str before)
-{
-    static const char sql[] = "SELECT assets.serial_take($1::text, $2::text, $3::text, $4::text)";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(sequence),
-        val_text(field_text(rec, ASSET_ITEM_ID)), val_text_or_null(before)};
-    const wharf_rows *rows;
-    wharf_str serial;
-    wharf_status s = W->db->query(req, sql, args, 4, &rows);
-
-    if (s != WHARF_OK)
-        return s;
-    if (!row_get_text(rows, 0, 0, &serial))
-        return W->err->fail(req, ERR_VALIDATION_FAILED, "sequence_id",
-            "sequence_id names no sequence; POST /v1/assets/sequences makes one");
-    if (characters(serial) > SERIAL_MAX)
-        return W->err->fail(req, ERR_VALIDATION_FAILED, "serial_number",
-            "The serial number with its prefix has more than 128 characters; shorten the prefix");
-    W->res->set(rec, ASSET_SERIAL_NUMBER, val_text(serial));
-    return WHARF_OK;
-}
-
-wharf_status asset_settle_serial(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+wharf_status asset_check_serial(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, struct serial_wanted *ret)
 {
     const wharf_json *options = field_json(rec, ASSET_OPTIONS);
-    bool is_prefix = options && json_truth(W->json->get(options, "is_prefix")), made;
+    bool is_prefix = options && json_truth(W->json->get(options, "is_prefix"));
     wharf_str id = field_text(rec, ASSET_SEQUENCE_ID),
               serial = W->res->sent(rec, ASSET_SERIAL_NUMBER) ? field_text(rec, ASSET_SERIAL_NUMBER)
                                                               : WHARF_S("");
-    wharf_status s;
 
     if (id.n && serial.n && !is_prefix)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "sequence_id",
@@ -141,8 +119,91 @@ wharf_status asset_settle_serial(wharf_req *req, const wharf_rec *old_rec, wharf
             "sequence_id is required with options.is_prefix");
     if (!id.n && (serial.n || old_rec))
         return WHARF_OK;
-    if (id.n)
-        return take(req, rec, id, serial);
-    s = find_or_make(req, WHARF_S("AST-"), WHARF_S("000001"), &id, &made);
-    return s == WHARF_OK ? take(req, rec, id, WHARF_S("")) : s;
+    ret->rec = rec;
+    ret->sequence = id;
+    ret->before = id.n ? serial : WHARF_S("");
+    return WHARF_OK;
+}
+
+/* Gives an asset the number that was taken for it; taken false: there is no such sequence. */
+static wharf_status give(wharf_req *req, wharf_rec *rec, bool taken, wharf_str serial)
+{
+    if (!taken)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "sequence_id",
+            "sequence_id names no sequence; POST /v1/assets/sequences makes one");
+    if (characters(serial) > SERIAL_MAX)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "serial_number",
+            "The serial number with its prefix has more than 128 characters; shorten the prefix");
+    W->res->set(rec, ASSET_SERIAL_NUMBER, val_text(serial));
+    return WHARF_OK;
+}
+
+/* Says which sequence the assets take their numbers of that name none: the organization's. */
+static wharf_status name_sequences(wharf_req *req, struct serial_wanted *list, size_t n)
+{
+    wharf_str own = WHARF_S("");
+    bool made;
+
+    for (size_t i = 0; i < n; i++) {
+        wharf_status s = list[i].sequence.n || own.n
+                             ? WHARF_OK
+                             : find_or_make(req, WHARF_S("AST-"), WHARF_S("000001"), &own, &made);
+
+        if (s != WHARF_OK)
+            return s;
+        if (!list[i].sequence.n)
+            list[i].sequence = own;
+    }
+    return WHARF_OK;
+}
+
+/* A number that was taken for a refused asset goes back, and the next one gets it: who is refused
+ * here makes the rows go one by one. */
+static wharf_status give_all(wharf_req *req, const struct serial_wanted *list,
+    const wharf_rows *rows, size_t n, bool together)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_str serial = WHARF_S("");
+        bool taken = row_get_text(rows, i, 0, &serial);
+
+        if (together)
+            assets_many->at(req, list[i].row);
+        s = give(req, list[i].rec, taken, serial);
+    }
+    if (together && s != WHARF_OK)
+        assets_many->row_by_row(req);
+    else if (together)
+        assets_many->wrote(req);
+    return s;
+}
+
+wharf_status asset_take_serials(wharf_req *req, struct serial_wanted *list, size_t n, bool together)
+{
+    static const char sql[] = /* in the order of the rows */
+        "SELECT assets.serial_take($1::text, x.sequence, x.item, nullif(x.before, ''))"
+        " FROM unnest($2::text[], $3::text[], $4::text[]) x(sequence, item, before)";
+    wharf_str *texts = W->mem->alloc(req, 3 * n * sizeof(*texts));
+    wharf_val args[4] = {val_text(W->req->organization(req))};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (together)
+        assets_many->at(req, list[0].row);
+    s = name_sequences(req, list, n);
+    if (s != WHARF_OK) {
+        if (together)
+            assets_many->row_by_row(req);
+        return s;
+    }
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = list[i].sequence;
+        texts[n + i] = field_text(list[i].rec, ASSET_ITEM_ID);
+        texts[2 * n + i] = list[i].before;
+    }
+    for (size_t k = 0; k < 3; k++)
+        args[k + 1] = val_array(req, texts + k * n, n);
+    s = W->db->query(req, sql, args, 4, &rows);
+    return s == WHARF_OK ? give_all(req, list, rows, n, together) : s;
 }

@@ -14,7 +14,7 @@ static bool among(wharf_str id, const wharf_str *ids, size_t n)
     return false;
 }
 
-static size_t read_ids(wharf_req *req, const wharf_json *list, wharf_str **ret)
+size_t containers_read_ids(wharf_req *req, const wharf_json *list, wharf_str **ret)
 {
     size_t n = 0;
 
@@ -106,8 +106,8 @@ wharf_status containers_members_check(
     wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret)
 {
     wharf_str *add, *remove, *inside, id = W->res->id(rec);
-    size_t n_add = read_ids(req, W->res->input(rec, CONTAINER_ADD), &add), n_inside = 0;
-    size_t n_remove = read_ids(req, W->res->input(rec, CONTAINER_REMOVE), &remove);
+    size_t n_add = containers_read_ids(req, W->res->input(rec, CONTAINER_ADD), &add), n_inside = 0;
+    size_t n_remove = containers_read_ids(req, W->res->input(rec, CONTAINER_REMOVE), &remove);
     wharf_status s = WHARF_OK;
 
     *ret = (struct members){0};

@@ -8,11 +8,12 @@
 
 enum { NUMBER_TRIES = 8 };
 
-/* From check to written of one container's write: what is done to the shipments once the row is
- * there. */
+/* From check to written of one container's write: its history, and what is done to the shipments
+ * once the row is there. */
 struct plan {
     wharf_str id;
     struct members members;
+    struct history_lines lines;
     wharf_tracking_update update; /* head.size 0: none */
     bool moved, bare_status; /* bare_status: a status alone, without update or comment */
     bool quiet; /* recipients are not told */
@@ -85,26 +86,58 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 /* ---- check ---- */
 
-static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
+/* Numbers that no container has, made for the rows of a set before their rules run. */
+struct numbers {
+    wharf_str *free;
+    size_t n;
+};
+
+static struct numbers *numbers_of(const wharf_rec *rec)
+{
+    static const char kind[] = "containers.numbers";
+
+    return W->res->shared(rec, kind, sizeof(struct numbers));
+}
+
+/* Makes n numbers, and keeps those that no container has. */
+static wharf_status make_numbers(wharf_req *req, size_t n, struct numbers *ret)
 {
     static const char sql[] =
-        "SELECT 1 FROM containers.of_number($1::text) WHERE organization_id = $2::text";
-    wharf_str number = field_text(rec, CONTAINER_TRACKING_NUMBER);
+        "SELECT x.number FROM unnest($1::text[]) x(number) WHERE NOT EXISTS ("
+        "SELECT 1 FROM containers.of_number(x.number) c WHERE c.organization_id = $2::text)";
     const wharf_rows *rows;
+    wharf_status s;
 
-    for (int i = 0; (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) &&
-                    !number.n && i < NUMBER_TRIES;
-         i++) {
-        wharf_str one = containers_carriers->internal_number(req);
-        wharf_status s = query_about(req, sql, one, &rows);
+    ret->free = W->mem->alloc(req, (n + 1) * sizeof(*ret->free));
+    for (size_t i = 0; i < n; i++)
+        ret->free[i] = containers_carriers->internal_number(req);
+    s = query_about(req, sql, val_array(req, ret->free, n).u.s, &rows);
+    ret->n = s == WHARF_OK ? W->db->count(rows) : 0;
+    for (size_t i = 0; i < ret->n; i++)
+        ret->free[i] = row_text(rows, i, 0);
+    return s;
+}
+
+static bool lacks_number(uint32_t op, const wharf_rec *rec)
+{
+    return (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) &&
+           !field_text(rec, CONTAINER_TRACKING_NUMBER).n;
+}
+
+static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
+{
+    struct numbers *numbers = numbers_of(rec);
+
+    if (!lacks_number(op, rec))
+        return WHARF_OK;
+    for (int i = 0; !numbers->n && i < NUMBER_TRIES; i++) {
+        wharf_status s = make_numbers(req, 1, numbers);
 
         if (s != WHARF_OK)
             return s;
-        if (!W->db->count(rows))
-            number = one;
     }
-    if (number.n)
-        W->res->set(rec, CONTAINER_TRACKING_NUMBER, val_text(number));
+    if (numbers->n)
+        W->res->set(rec, CONTAINER_TRACKING_NUMBER, val_text(numbers->free[--numbers->n]));
     return WHARF_OK;
 }
 
@@ -178,7 +211,7 @@ static wharf_status check_write(
     if (s == WHARF_OK)
         s = containers_members_check(req, op, rec, completed, &plan->members);
     if (s == WHARF_OK)
-        s = containers_apply(req, op, old_rec, rec, plan->bare_status, &plan->update);
+        s = containers_apply(req, op, old_rec, rec, plan->bare_status, &plan->lines, &plan->update);
     if (s != WHARF_OK)
         return s;
     if (plan->update.head.size && !plan->update.comment.n)
@@ -201,6 +234,42 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
     *plan = (struct plan){.bare_status = plan->bare_status};
     return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec, plan);
+}
+
+/* Asks before for the rows of a set what their rules ask for. */
+static wharf_status look_ahead(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)
+{
+    size_t lacking = 0;
+    wharf_status s = containers_layouts->ahead(
+        req, recs, n, CONTAINER_LOCATION_ID, CONTAINER_LAYOUT_ID);
+
+    for (size_t i = 0; i < n; i++)
+        lacking += lacks_number(op, recs[i]);
+    return s == WHARF_OK && lacking ? make_numbers(req, lacking, numbers_of(recs[0])) : s;
+}
+
+/* Rows that put shipments in or take them out go one by one: which shipment is in which container
+ * is read and written row by row. */
+static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; op == WHARF_CREATE && i < n; i++) {
+        if (!W->res->input(new_recs[i], CONTAINER_ADD))
+            continue;
+        containers_many->row_by_row(req);
+        return WHARF_CONFLICT;
+    }
+    if (op != WHARF_DELETE)
+        s = look_ahead(req, op, (const wharf_rec *const *)new_recs, n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        containers_many->at(req, i);
+        s = check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        if (W->err->current(req) != WHARF_OK)
+            s = WHARF_OK; /* this one is refused, the others are looked at */
+    }
+    return s;
 }
 
 /* ---- written: the shipments ---- */
@@ -288,24 +357,72 @@ static wharf_status tell_members(wharf_req *req, const struct plan *p)
                : s;
 }
 
+/* Takes out what is inside of containers that are deleted. together: they are rows of a set. */
+static wharf_status empty_all(wharf_req *req, const wharf_rec *const *recs, size_t n, bool together)
+{
+    static const char sql[] = QUERY_INSIDE_EACH;
+    const wharf_val args[3] = {
+        val_rec_ids(req, recs, n), val_int(MEMBERS_MAX), val_text(W->req->organization(req))};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_str *ids;
+        size_t inside = containers_read_ids(req, row_json(rows, i, 0), &ids);
+
+        if (together)
+            containers_many->at(req, i);
+        s = take_out(req, ids, inside, WHARF_S(""));
+    }
+    return s;
+}
+
+/* Writes what a container that is made or changed does to shipments. In a new one there are those
+ * that it adds, and no others. */
+static wharf_status follow(wharf_req *req, uint32_t op, const wharf_rec *rec)
+{
+    const struct plan *p = plan_of(rec);
+    wharf_status s;
+
+    if (op == WHARF_CREATE && !p->members.n_added)
+        return WHARF_OK;
+    s = take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
+    if (s == WHARF_OK)
+        s = put_in(req, p, rec);
+    if (s == WHARF_OK)
+        s = copy(req, p, rec);
+    return s == WHARF_OK ? tell_members(req, p) : s;
+}
+
+static wharf_status written_all(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n, bool together)
+{
+    const struct history_lines **lines = W->mem->alloc(req, (n + 1) * sizeof(*lines));
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return empty_all(req, old_recs, n, together);
+    for (size_t i = 0; i < n; i++)
+        lines[i] = &plan_of(new_recs[i])->lines;
+    s = containers_write_lines(req, lines, n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (together)
+            containers_many->at(req, i);
+        s = follow(req, op, new_recs[i]);
+    }
+    return s;
+}
+
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    const struct plan *p = plan_of(new_rec ? new_rec : old_rec);
-    wharf_str *ids;
-    size_t n;
-    wharf_status s;
+    return written_all(req, op, &old_rec, &new_rec, 1, false);
+}
 
-    if (op == WHARF_DELETE) {
-        s = containers_inside(req, W->res->id(old_rec), &ids, &n);
-        return s == WHARF_OK ? take_out(req, ids, n, WHARF_S("")) : s;
-    }
-    s = take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
-    if (s == WHARF_OK)
-        s = put_in(req, p, new_rec);
-    if (s == WHARF_OK)
-        s = copy(req, p, new_rec);
-    return s == WHARF_OK ? tell_members(req, p) : s;
+static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
+{
+    return written_all(req, op, old_recs, new_recs, n, true);
 }
 
 /* ---- shown ---- */
@@ -364,7 +481,9 @@ const wharf_hooks containers_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = normalize,
     .check = check,
     .written = written,
-    .compute = compute};
+    .compute = compute,
+    .check_many = check_many,
+    .written_many = written_many};
 
 /* ---- locations and layouts ---- */
 

@@ -3,22 +3,62 @@
 #include "containers.h"
 #include "containers.gen.h"
 
-static wharf_status insert_line(wharf_req *req, wharf_rec *rec, const wharf_tracking_update *u,
-    wharf_str status, const char *source)
-{
-    static const char sql[] = QUERY_TRACKING_UPDATE_ADD;
-    int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
-    const wharf_val args[] = {val_text(W->req->organization(req)),
-        val_text(W->req->new_id(req, "tup")), val_text(W->res->id(rec)), val_text_or_null(status),
-        val_text_or_null(u->comment), val_time(u->occurred_us), val_text_or_null(u->location_id),
-        val_text_or_null(u->layout_id), val_text_or_null(u->user_id),
-        val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates),
-        val_json(u->images), val_text(z(source)), val_int(count), val_time(W->req->now_us(req)),
-        val_text_or_null(W->req->actor(req))};
+/* ---- lines ---- */
 
+static void add_line(wharf_req *req, struct history_lines *lines, wharf_rec *rec,
+    const wharf_tracking_update *u, wharf_str status)
+{
+    int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
+
+    lines->list[lines->n++] = (struct history_line){
+        W->req->new_id(req, "tup"), W->res->id(rec), status, *u, count};
     W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(count));
-    return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 }
+
+static void put_line(wharf_out *out, const struct history_line *line)
+{
+    const wharf_tracking_update *u = &line->update;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", val_text(line->id));
+    W->json->put(out, "owner_id", val_text(line->container));
+    W->json->put(out, "status", val_text_or_null(line->status));
+    W->json->put(out, "comment", val_text_or_null(u->comment));
+    W->json->put(out, "occurred_ms", val_int(u->occurred_us / 1000));
+    W->json->put(out, "location_id", val_text_or_null(u->location_id));
+    W->json->put(out, "layout_id", val_text_or_null(u->layout_id));
+    W->json->put(out, "user_id", val_text_or_null(u->user_id));
+    W->json->put(out, "vehicle_id", val_text_or_null(u->vehicle_id));
+    if (u->address)
+        W->json->put(out, "address", val_json(u->address));
+    if (u->coordinates)
+        W->json->put(out, "coordinates", val_json(u->coordinates));
+    if (u->images)
+        W->json->put(out, "images", val_json(u->images));
+    W->json->put(out, "position", val_int(line->position));
+    W->json->close(out);
+}
+
+wharf_status containers_write_lines(
+    wharf_req *req, const struct history_lines *const *all, size_t n)
+{
+    static const char sql[] = QUERY_TRACKING_UPDATES_ADD;
+    wharf_out *out = W->json->writer(req);
+    wharf_val args[4] = {val_text(W->req->organization(req)), val_null(),
+        val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
+    size_t lines = 0;
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < all[i]->n; k++, lines++)
+            put_line(out, &all[i]->list[k]);
+    }
+    W->json->close(out);
+    args[1] = val_text(W->json->result_text(out));
+    return lines ? W->db->exec(req, sql, args, 4, NULL) : WHARF_OK;
+}
+
+/* ---- what an update changes ---- */
 
 /* Reads when the newest line was. 0: there is none. */
 static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
@@ -76,14 +116,14 @@ static wharf_status set_place(wharf_req *req, wharf_rec *rec, wharf_tracking_upd
 }
 
 static wharf_status apply_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec,
-    const wharf_json *input, wharf_tracking_update *u)
+    const wharf_json *input, struct history_lines *lines, wharf_tracking_update *u)
 {
     wharf_str from = old_rec ? field_text(old_rec, CONTAINER_STATUS) : WHARF_S("created");
-    int64_t last;
+    int64_t last = lines->n ? lines->list[0].update.occurred_us : 0;
     bool late;
     wharf_status s = containers_shipments->read(req, input, "tracking_update.", u);
 
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && old_rec)
         s = newest(req, W->res->id(rec), &last);
     if (s != WHARF_OK)
         return s;
@@ -95,12 +135,13 @@ static wharf_status apply_update(wharf_req *req, const wharf_rec *old_rec, wharf
     if (s == WHARF_OK && !late && u->coordinates)
         W->res->set(rec, CONTAINER_COORDINATES, val_json(u->coordinates));
     if (s == WHARF_OK)
-        s = insert_line(req, rec, u, u->status.n ? u->status : from, "api");
+        add_line(req, lines, rec, u, u->status.n ? u->status : from);
     return s;
 }
 
 /* Applies a position alone, which leaves a point in the history at most every 30 seconds. */
-static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status apply_position(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, struct history_lines *lines)
 {
     const wharf_json *at = field_json(rec, CONTAINER_COORDINATES);
     wharf_tracking_update u = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
@@ -113,7 +154,8 @@ static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wha
     if (s != WHARF_OK || u.occurred_us < last + POSITION_SECONDS * 1000000LL)
         return s;
     u.coordinates = at;
-    return insert_line(req, rec, &u, field_text(old_rec, CONTAINER_STATUS), "api");
+    add_line(req, lines, rec, &u, field_text(old_rec, CONTAINER_STATUS));
+    return WHARF_OK;
 }
 
 /* Tells whether a status that was sent alone is the one that the container has: sending back what
@@ -125,7 +167,7 @@ static bool repeats_status(const wharf_rec *old_rec, const wharf_json *input, bo
 }
 
 wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec,
-    bool bare_status, wharf_tracking_update *ret_update)
+    bool bare_status, struct history_lines *lines, wharf_tracking_update *ret_update)
 {
     const wharf_json *input = W->res->input(rec, CONTAINER_TRACKING_UPDATE);
     wharf_tracking_update first = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
@@ -141,16 +183,15 @@ wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_
         s = containers_shipments->filters(req, WHARF_S("created"), &filters);
         if (s == WHARF_OK)
             W->res->set(rec, CONTAINER_FILTERS, val_json(filters));
-        if (s == WHARF_OK)
-            s = insert_line(req, rec, &first, WHARF_S("created"), "api");
+        add_line(req, lines, rec, &first, WHARF_S("created"));
     }
     if (s != WHARF_OK || !input || repeats_status(old_rec, input, bare_status))
-        return s == WHARF_OK ? apply_position(req, old_rec, rec) : s;
+        return s == WHARF_OK ? apply_position(req, old_rec, rec, lines) : s;
     if (W->json->type(input) != WHARF_J_OBJECT)
         return W->err->fail(
             req, ERR_VALIDATION_FAILED, "tracking_update", "tracking_update must be an object");
     ret_update->head = first.head;
-    return apply_update(req, old_rec, rec, input, ret_update);
+    return apply_update(req, old_rec, rec, input, lines, ret_update);
 }
 
 wharf_status containers_show_updates(

@@ -10,6 +10,7 @@ const wharf_carriers_detect_api *containers_carriers;
 const wharf_shipments_ops_api *containers_shipments;
 const wharf_locations_directory_api *containers_places;
 const wharf_locations_layouts_api *containers_layouts;
+const wharf_many_api *containers_many;
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -30,7 +31,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     containers_carriers = W->service(self, "carriers.detect", 1, 0);
     containers_shipments = W->service(self, "shipments.ops", 1, 4);
     containers_places = W->service(self, "locations.directory", 1, 1);
-    containers_layouts = W->service(self, "locations.layouts", 1, 1);
+    containers_many = W->service(self, "wharf.many", 1, 0);
+    containers_layouts = W->service(self, "locations.layouts", 1, 3);
     return WHARF_OK;
 }
 

@@ -63,7 +63,8 @@ static wharf_status documents_embed(
 
 /* ---- rows that go ---- */
 
-static wharf_status remove_links_of(wharf_req *req, const wharf_str *resources, size_t n)
+static wharf_status remove_links_of(
+    wharf_req *req, const wharf_str *resources, size_t n, size_t *ret_links)
 {
     const wharf_rows *rows;
     wharf_str *ids;
@@ -72,7 +73,7 @@ static wharf_status remove_links_of(wharf_req *req, const wharf_str *resources, 
 
     if (s == WHARF_OK)
         s = query_about(req, QUERY_LINKS_OF_RESOURCES, val_array(req, resources, n).u.s, &rows);
-    links = s == WHARF_OK ? W->db->count(rows) : 0;
+    *ret_links = links = s == WHARF_OK ? W->db->count(rows) : 0;
     ids = W->mem->alloc(req, (links + 1) * sizeof(*ids));
     for (size_t i = 0; i < links; i++)
         ids[i] = row_text(rows, i, 0);
@@ -83,18 +84,24 @@ static wharf_status linked_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(old_rec);
+    size_t links;
 
-    return remove_links_of(req, &id, 1);
+    return remove_links_of(req, &id, 1, &links);
 }
 
 static wharf_status linked_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     wharf_rec *const *new_recs, size_t n)
 {
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    size_t links;
+    wharf_status s;
 
     for (size_t i = 0; i < n; i++)
         ids[i] = W->res->id(old_recs[i]);
-    return remove_links_of(req, ids, n);
+    s = remove_links_of(req, ids, n, &links);
+    if (s == WHARF_OK && links) /* those of a row that another rule refuses stay */
+        documents_many->wrote(req);
+    return s;
 }
 
 static const wharf_hooks linked_hooks = {.head = WHARF_HEAD(wharf_hooks),

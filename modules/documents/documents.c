@@ -48,7 +48,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     documents_blob = W->service(self, "wharf.blob", 1, 3);
-    documents_many = W->service(self, "wharf.many", 1, 0);
+    documents_many = W->service(self, "wharf.many", 1, 3);
     documents_config = W->service(self, "wharf.config", 1, 2);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);

@@ -29,19 +29,41 @@ static wharf_status layout_written(
     return fulfillments_layouts->carry(req, old_rec, places);
 }
 
+/* Refuses to delete items that open articles ask for. together: they are the rows of a set. */
+static wharf_status check_items(
+    wharf_req *req, const wharf_rec *const *items, size_t n, bool together)
+{
+    static const char sql[] =
+        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT 1 FROM fulfillments.article a WHERE a.organization_id = $2::text"
+        " AND a.item_id = x.id AND a.is_open)";
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, val_rec_ids(req, items, n).u.s, &rows);
+
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        if (together)
+            fulfillments_many->at(req, (size_t)row_int(rows, r, 0) - 1);
+        W->err->add(req, ERR_FULFILLMENT_ITEM_ORDERED, NULL, NULL);
+    }
+    return s;
+}
+
 static wharf_status item_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] = "SELECT 1 FROM fulfillments.article WHERE organization_id = $2::text"
-                              " AND item_id = $1::text AND is_open LIMIT 1";
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, W->res->id(old_rec), &rows);
+    wharf_status s = check_items(req, &old_rec, 1, false);
 
     (void)op;
     (void)new_rec;
-    return s == WHARF_OK && W->db->count(rows)
-               ? W->err->fail(req, ERR_FULFILLMENT_ITEM_ORDERED, NULL, NULL)
-               : s;
+    return s == WHARF_OK ? W->err->current(req) : s;
+}
+
+static wharf_status item_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    (void)op;
+    (void)new_recs;
+    return check_items(req, old_recs, n, true);
 }
 
 wharf_status fulfillments_contacts_merged(
@@ -58,5 +80,7 @@ const wharf_hooks fulfillments_location_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks fulfillments_layout_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
-const wharf_hooks fulfillments_item_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = item_check, .ops = WHARF_DELETE};
+const wharf_hooks fulfillments_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = item_check,
+    .check_many = item_check_many,
+    .ops = WHARF_DELETE};

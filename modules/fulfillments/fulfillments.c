@@ -7,6 +7,7 @@
 
 const wharf_host *W;
 const wharf_items_stock_api *fulfillments_stock;
+const wharf_many_api *fulfillments_many;
 const wharf_locations_directory_api *fulfillments_places;
 const wharf_locations_layouts_api *fulfillments_layouts;
 const wharf_parcels_ops_api *fulfillments_parcels;
@@ -55,6 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     fulfillments_parcels = W->service(self, "parcels.ops", 1, 0);
     fulfillments_shipments = W->service(self, "shipments.ops", 1, 3);
     fulfillments_reasons = W->service(self, "reasons.lookup", 1, 0);
+    fulfillments_many = W->service(self, "wharf.many", 1, 0);
     fulfillments_crypto = W->service(self, "wharf.crypto", 1, 1);
     fulfillments_draw_slips = W->service(self, "templates.render", 1, 0) != NULL;
     fulfillments_stock->on_risen(reserve_risen);

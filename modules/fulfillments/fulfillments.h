@@ -13,9 +13,11 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/reasons.h"
 #include "wharf/ext/shipments.h"
 #include "wharf/inline.h"
+#include "wharf/service/many.h"
 #include "wharf/service/crypto.h"
 
 extern const wharf_items_stock_api *fulfillments_stock;
+extern const wharf_many_api *fulfillments_many;
 extern const wharf_locations_directory_api *fulfillments_places;
 extern const wharf_locations_layouts_api *fulfillments_layouts;
 extern const wharf_parcels_ops_api *fulfillments_parcels;

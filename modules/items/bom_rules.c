@@ -408,17 +408,22 @@ const wharf_hooks items_bom_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- the item that is built ---- */
 
-wharf_status boms_deactivate(wharf_req *req, wharf_str item, const char *reason)
+wharf_status boms_deactivate(
+    wharf_req *req, const wharf_rec *const *items, size_t n, const char *reason, bool together)
 {
     static const char sql[] =
-        "SELECT id FROM items.bom WHERE organization_id = $2::text AND item_id = $1::text"
-        " AND status = 'active' AND deleted_at IS NULL ORDER BY id";
+        "SELECT x.i, b.id FROM unnest($1::text[]) WITH ORDINALITY x(id, i) JOIN items.bom b"
+        " ON b.organization_id = $2::text AND b.item_id = x.id AND b.status = 'active'"
+        " AND b.deleted_at IS NULL ORDER BY x.i, b.id";
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, item, &rows);
+    wharf_status s = query_about(req, sql, val_rec_ids(req, items, n).u.s, &rows);
 
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        s = bom_write_field(req, row_text(rows, i, 0), "status", val_text(WHARF_S("inactive")),
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        if (together)
+            items_many->at(req, (size_t)row_int(rows, r, 0) - 1);
+        s = bom_write_field(req, row_text(rows, r, 1), "status", val_text(WHARF_S("inactive")),
             (struct bom_change){reason, true});
+    }
     return s;
 }
 

@@ -8,7 +8,8 @@
 
 /* Makes all active bills of an item inactive, with reason ("item_archived", "deleted"): of an item
  * that is archived or deleted. */
-wharf_status boms_deactivate(wharf_req *req, wharf_str item, const char *reason);
+wharf_status boms_deactivate(
+    wharf_req *req, const wharf_rec *const *items, size_t n, const char *reason, bool together);
 /* Handles DELETE of a bill: one with builds becomes inactive. */
 wharf_handler bom_delete_handler;
 

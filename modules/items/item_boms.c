@@ -33,23 +33,18 @@ wharf_status item_boms_check(wharf_req *req, const wharf_rec *old_rec, const wha
     return s;
 }
 
-wharf_status item_boms_check_delete(wharf_req *req, wharf_str item)
+const char *item_boms_using(void)
 {
-    static const char used[] =
-        "SELECT DISTINCT bom_id FROM items.bom_edge WHERE organization_id = $2::text"
-        " AND component_id = $1::text ORDER BY bom_id";
-
-    return refuse_boms(req, item, ERR_ITEM_IN_USE, used);
+    return "SELECT DISTINCT x.i, e.bom_id FROM unnest($1::text[]) WITH ORDINALITY x(id, i)"
+           " JOIN items.bom_edge e ON e.organization_id = $2::text AND e.component_id = x.id"
+           " ORDER BY x.i, e.bom_id";
 }
 
-wharf_status item_boms_written(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
+wharf_status item_boms_written(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *rec)
 {
-    if (op == WHARF_DELETE)
-        return boms_deactivate(req, W->res->id(old_rec), "deleted");
-    return op == WHARF_UPDATE && W->res->changed(old_rec, rec, ITEM_STATUS) &&
+    return W->res->changed(old_rec, rec, ITEM_STATUS) &&
                    is(field_text(rec, ITEM_STATUS), "archived")
-               ? boms_deactivate(req, W->res->id(rec), "item_archived")
+               ? boms_deactivate(req, &rec, 1, "item_archived", false)
                : WHARF_OK;
 }
 

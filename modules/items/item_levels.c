@@ -19,7 +19,6 @@ struct changes {
     const wharf_rec *rec;
     wharf_stock *stock;
     struct stock_item item;
-    const wharf_str *checked; /* the last reason code that was checked */
 };
 
 static wharf_status bad(wharf_req *req, const char *path, const char *message)
@@ -153,11 +152,14 @@ static wharf_status take_entry(struct changes *c, const wharf_json *e, size_t i)
     return s;
 }
 
-wharf_status item_levels_apply(wharf_req *req, uint32_t op, wharf_rec *rec)
+/* Reads `levels` of a create or an update. */
+static wharf_status read_levels(
+    wharf_req *req, uint32_t op, wharf_rec *rec, wharf_stock **ret_stock)
 {
     const wharf_json *sent = W->res->input(rec, ITEM_LEVELS);
     wharf_str lots = field_text(rec, ITEM_LOT_TRACKING);
     struct changes c = {.req = req, .rec = rec};
+    struct stock_item *item;
     wharf_stock_cause cause = {.head = WHARF_HEAD(wharf_stock_cause),
         .reason = items_events->batch(req).n ? "import"
                   : op == WHARF_CREATE       ? "opening"
@@ -171,21 +173,19 @@ wharf_status item_levels_apply(wharf_req *req, uint32_t op, wharf_rec *rec)
         n += !is_shown_level(e);
     if (!n)
         return WHARF_OK;
-    c.item = (struct stock_item){.id = W->res->id(rec),
+    item = W->mem->alloc(req, sizeof(*item));
+    *item = (struct stock_item){.id = W->res->id(rec),
         .is_asset = field_int(rec, ITEM_IS_ASSET),
         .archived = is(field_text(rec, ITEM_STATUS), "archived"),
         .lots_needed = is(lots, "required"),
         .lots_allowed = !is(lots, "none")};
-    s = stock_begin_of(req, &cause, &c.item, &c.stock);
+    c.item = *item;
+    s = stock_begin_of(req, &cause, item, &c.stock);
     for (const wharf_json *e = W->json->at(sent, 0); e && s == WHARF_OK; e = W->json->next(e))
         take_entry(&c, e, i++);
     s = W->err->current(req);
-    if (s == WHARF_OK)
-        s = items_stock.apply(c.stock);
-    /* so that the row changes: it is what versions and answers are about */
-    if (s == WHARF_OK)
-        W->res->set(rec, ITEM_STOCK_CHANGES, val_int(field_int(rec, ITEM_STOCK_CHANGES) + 1));
-    return s;
+    *ret_stock = c.stock;
+    return s == WHARF_OK ? stock_judge(c.stock) : s;
 }
 
 /* ---- thresholds ---- */
@@ -275,16 +275,17 @@ static wharf_status write_thresholds(wharf_req *req, wharf_str item, wharf_str l
     return s == WHARF_OK ? tell_low(req, rows) : s;
 }
 
-wharf_status item_thresholds_apply(wharf_req *req, wharf_rec *rec)
+/* Reads `low_stock_thresholds`. */
+static wharf_status read_thresholds(wharf_req *req, const wharf_rec *rec, wharf_str *ret_list)
 {
     const wharf_json *sent = W->res->input(rec, ITEM_LOW_STOCK_THRESHOLDS);
     size_t n = sent ? W->json->count(sent) : 0, i = 0;
     wharf_str *places = W->mem->alloc(req, (n + 1) * sizeof(*places));
-    wharf_out *out = W->json->writer(req);
-    wharf_status s;
+    wharf_out *out;
 
     if (!sent)
         return WHARF_OK;
+    out = W->json->writer(req);
     W->json->open(out, NULL, '[');
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
         take_threshold(req, e, i, &places[i], out);
@@ -295,11 +296,59 @@ wharf_status item_thresholds_apply(wharf_req *req, wharf_rec *rec)
         }
     }
     W->json->close(out);
-    s = W->err->current(req);
-    if (s == WHARF_OK)
-        s = write_thresholds(req, W->res->id(rec), W->json->result_text(out));
-    if (s == WHARF_OK)
+    *ret_list = W->json->result_text(out);
+    return W->err->current(req);
+}
+
+/* ---- both ---- */
+
+wharf_status booking_read(wharf_req *req, uint32_t op, wharf_rec *rec, struct booking *ret)
+{
+    wharf_status s;
+
+    ret->rec = rec;
+    ret->stock = NULL;
+    ret->thresholds = WHARF_S("");
+    s = read_levels(req, op, rec, &ret->stock);
+    return s == WHARF_OK ? read_thresholds(req, rec, &ret->thresholds) : s;
+}
+
+/* Writes stock of all together. What moves of several items are written with is the same for all;
+ * only their groups differ. */
+static wharf_status write_stock(wharf_req *req, const struct booking *list, size_t n)
+{
+    wharf_stock *all = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].stock)
+            continue;
+        if (!all)
+            all = list[i].stock;
+        else
+            stock_join(all, list[i].stock);
+        /* so that the row changes: it is what versions and answers are about */
+        W->res->set(list[i].rec, ITEM_STOCK_CHANGES,
+            val_int(field_int(list[i].rec, ITEM_STOCK_CHANGES) + 1));
+    }
+    return all ? stock_write(all) : WHARF_OK;
+}
+
+wharf_status bookings_write(wharf_req *req, const struct booking *list, size_t n, bool together)
+{
+    wharf_status s = n ? write_stock(req, list, n) : WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_rec *rec = list[i].rec;
+
+        if (!list[i].thresholds.n)
+            continue;
+        s = write_thresholds(req, W->res->id(rec), list[i].thresholds);
         W->res->set(
             rec, ITEM_THRESHOLD_CHANGES, val_int(field_int(rec, ITEM_THRESHOLD_CHANGES) + 1));
+    }
+    if (together && s != WHARF_OK)
+        items_many->row_by_row(req);
+    else if (together && n)
+        items_many->wrote(req);
     return s;
 }

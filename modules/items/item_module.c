@@ -11,6 +11,7 @@
 const wharf_host *W;
 const wharf_events_api *items_events;
 const wharf_keys_api *items_keys;
+const wharf_many_api *items_many;
 const wharf_locations_directory_api *items_places;
 const wharf_locations_layouts_api *items_layouts;
 const wharf_org_directory_api *items_org;
@@ -57,7 +58,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &items_location_hooks, 0);
     api->hook(d, "layout", &items_layout_hooks, 0);
     api->provide(d, "items.stock", 1, 1, &items_stock);
-    api->provide(d, "items.catalog", 1, 0, &items_catalog);
+    api->provide(d, "items.catalog", 1, 1, &items_catalog);
     CHECKS(api, d);
 }
 
@@ -71,6 +72,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
         merge->on_merge(audits_contacts_merged);
     items_events = W->service(self, "wharf.events", 1, 3);
     items_keys = W->service(self, "wharf.keys", 1, 0);
+    items_many = W->service(self, "wharf.many", 1, 3);
     items_places = W->service(self, "locations.directory", 1, 1);
     items_layouts = W->service(self, "locations.layouts", 1, 2);
     items_org = W->service(self, "org.directory", 1, 1);

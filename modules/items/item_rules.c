@@ -103,50 +103,71 @@ static wharf_status check_numbers(wharf_req *req, const wharf_rec *rec)
     return W->err->current(req);
 }
 
-/* Refuses with code if sql finds levels of the item $1 in the organization $2: their ids, their
- * locations. Of those at locations that the caller does not reach only the number is told. */
-static wharf_status refuse_levels(
-    wharf_req *req, const wharf_rec *rec, const char *code, const char *sql)
+/* Tells of levels of an item that are in the way: rows of a statement from the r-th on, n of them.
+ * Of those at locations that the caller does not reach only the number is told. */
+static void tell_levels(
+    wharf_req *req, const char *code, const wharf_rows *rows, size_t r, size_t n)
 {
     const wharf_caller *who = items_keys->caller(req);
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, W->res->id(rec), &rows);
-    size_t n = s == WHARF_OK ? W->db->count(rows) : 0, told = 0;
+    size_t told = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        wharf_str location = row_text(rows, i, 1);
+    for (size_t i = r; i < r + n; i++) {
+        wharf_str location = row_text(rows, i, 2);
         bool reached = who->all_locations;
 
         for (size_t k = 0; k < who->n_locations && !reached; k++)
             reached = same(who->locations[k], location);
         if (!reached)
             continue;
-        W->err->add(req, code, row_text(rows, i, 0).p,
+        W->err->add(req, code, row_text(rows, i, 1).p,
             "%zu levels of the item are in the way; change them first", n);
         told++;
     }
-    if (n && !told)
-        return W->err->fail(
-            req, code, NULL, "%zu levels of the item are in the way; change them first", n);
-    return s == WHARF_OK ? W->err->current(req) : s;
+    if (!told)
+        W->err->add(req, code, NULL, "%zu levels of the item are in the way; change them first", n);
 }
+
+/* Refuses with code the items of which sql finds levels: ($1 items, $2 organization) the item's
+ * number, the level, its location. together: they are rows of a set. Returns in refused, or NULL,
+ * which are. */
+static wharf_status refuse_levels(wharf_req *req, const wharf_rec *const *recs, size_t n,
+    const char *code, const char *sql, bool together, bool *refused)
+{
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
+    size_t all = s == WHARF_OK ? W->db->count(rows) : 0, next;
+
+    for (size_t r = 0; r < all; r = next) {
+        int64_t item = row_int(rows, r, 0);
+
+        for (next = r; next < all && row_int(rows, next, 0) == item; next++)
+            continue;
+        if (together)
+            items_many->at(req, (size_t)item - 1);
+        if (refused)
+            refused[item - 1] = true;
+        tell_levels(req, code, rows, r, next - r);
+    }
+    return s == WHARF_OK && !together ? W->err->current(req) : s;
+}
+
+#define LEVELS_OF                                                                                  \
+    "SELECT x.i, v.id, v.location_id FROM unnest($1::text[]) WITH ORDINALITY x(id, i)"             \
+    " JOIN items.level v ON v.organization_id = $2::text AND v.item_id = x.id"
+#define LEVEL_HAS_STOCK                                                                            \
+    " AND (v.available <> 0 OR v.reserved <> 0 OR v.damaged <> 0 OR v.manifested <> 0)"            \
+    " ORDER BY x.i, v.id"
 
 static wharf_status check_lots(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *rec)
 {
-    static const char untracked[] =
-        "SELECT id, location_id FROM items.level WHERE organization_id = $2::text"
-        " AND item_id = $1::text AND lot_id IS NULL"
-        " AND (available <> 0 OR reserved <> 0 OR damaged <> 0 OR manifested <> 0) ORDER BY id";
-    static const char tracked[] =
-        "SELECT id, location_id FROM items.level WHERE organization_id = $2::text"
-        " AND item_id = $1::text AND lot_id IS NOT NULL"
-        " AND (available <> 0 OR reserved <> 0 OR damaged <> 0 OR manifested <> 0) ORDER BY id";
+    static const char untracked[] = LEVELS_OF " AND v.lot_id IS NULL" LEVEL_HAS_STOCK;
+    static const char tracked[] = LEVELS_OF " AND v.lot_id IS NOT NULL" LEVEL_HAS_STOCK;
     wharf_str to = field_text(rec, ITEM_LOT_TRACKING);
 
     if (!W->res->changed(old_rec, rec, ITEM_LOT_TRACKING) || is(to, "optional"))
         return WHARF_OK;
-    return refuse_levels(
-        req, old_rec, ERR_ITEM_UNTRACKED_STOCK, is(to, "required") ? untracked : tracked);
+    return refuse_levels(req, &old_rec, 1, ERR_ITEM_UNTRACKED_STOCK,
+        is(to, "required") ? untracked : tracked, false, NULL);
 }
 
 /* Locks all levels of an item that becomes an asset, and looks for fractions. A receipt that
@@ -154,24 +175,40 @@ static wharf_status check_lots(wharf_req *req, const wharf_rec *old_rec, const w
 static wharf_status check_whole(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *rec)
 {
     static const char sql[] =
-        "SELECT id, location_id FROM (SELECT * FROM items.level WHERE organization_id = $2::text"
-        " AND item_id = $1::text ORDER BY location_id, layout_id, lot_id FOR UPDATE) v"
+        "SELECT 1, id, location_id FROM (SELECT * FROM items.level WHERE organization_id = $2::text"
+        " AND item_id = ($1::text[])[1] ORDER BY location_id, layout_id, lot_id FOR UPDATE) v"
         " WHERE available <> trunc(available) OR reserved <> trunc(reserved)"
         " OR damaged <> trunc(damaged) OR manifested <> trunc(manifested) ORDER BY id";
 
     if (!W->res->changed(old_rec, rec, ITEM_IS_ASSET) || !field_int(rec, ITEM_IS_ASSET))
         return WHARF_OK;
-    return refuse_levels(req, old_rec, ERR_ITEM_FRACTIONAL_LEVELS, sql);
+    return refuse_levels(req, &old_rec, 1, ERR_ITEM_FRACTIONAL_LEVELS, sql, false, NULL);
 }
 
-static wharf_status has_stock(wharf_req *req, const wharf_rec *old_rec)
+/* Refuses to delete items with stock, or that bills of materials use. together: they are rows of a
+ * set. */
+static wharf_status check_deletes(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, bool together)
 {
-    static const char sql[] =
-        "SELECT id, location_id FROM items.level WHERE organization_id = $2::text"
-        " AND item_id = $1::text"
-        " AND (available <> 0 OR reserved <> 0 OR damaged <> 0 OR manifested <> 0) ORDER BY id";
+    static const char stock[] = LEVELS_OF LEVEL_HAS_STOCK;
+    bool *refused = W->mem->alloc(req, n * sizeof(*refused));
+    const wharf_rows *rows;
+    wharf_status s;
 
-    return refuse_levels(req, old_rec, ERR_ITEM_HAS_STOCK, sql);
+    memset(refused, 0, n * sizeof(*refused));
+    s = refuse_levels(req, recs, n, ERR_ITEM_HAS_STOCK, stock, together, refused);
+    if (s == WHARF_OK)
+        s = query_about(req, item_boms_using(), val_rec_ids(req, recs, n).u.s, &rows);
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        size_t item = (size_t)row_int(rows, r, 0) - 1;
+
+        if (refused[item])
+            continue;
+        if (together)
+            items_many->at(req, item);
+        W->err->add(req, ERR_ITEM_IN_USE, row_text(rows, r, 1).p, NULL);
+    }
+    return s == WHARF_OK && !together ? W->err->current(req) : s;
 }
 
 static void settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
@@ -182,15 +219,12 @@ static void settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *r
         W->res->set(rec, ITEM_ARCHIVED_AT, archived ? val_time(W->req->now_us(req)) : val_null());
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* Checks a create or an update; what it books is read, and not written yet. */
+static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+    wharf_rec *new_rec, struct booking *ret_booking)
 {
-    wharf_status s;
+    wharf_status s = check_numbers(req, new_rec);
 
-    if (op == WHARF_DELETE) {
-        s = has_stock(req, old_rec);
-        return s == WHARF_OK ? item_boms_check_delete(req, W->res->id(old_rec)) : s;
-    }
-    s = check_numbers(req, new_rec);
     if (s == WHARF_OK)
         s = packing_settle(req, old_rec, new_rec);
     if (s == WHARF_OK && old_rec)
@@ -204,22 +238,83 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         W->res->set(new_rec, ITEM_STOCK_CHANGES, val_int(0));
         W->res->set(new_rec, ITEM_THRESHOLD_CHANGES, val_int(0));
     }
-    s = item_levels_apply(req, op, new_rec);
+    return booking_read(req, op, new_rec, ret_booking);
+}
+
+static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    struct booking booking;
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return check_deletes(req, &old_rec, 1, false);
+    s = check_data(req, op, old_rec, new_rec, &booking);
     if (s == WHARF_OK)
-        s = item_thresholds_apply(req, new_rec);
+        s = bookings_write(req, &booking, 1, false);
     return s == WHARF_OK && old_rec ? check_whole(req, old_rec, new_rec) : s;
+}
+
+static wharf_status check_creates(wharf_req *req, wharf_rec *const *recs, size_t n)
+{
+    struct booking *bookings = W->mem->alloc(req, (n + 1) * sizeof(*bookings));
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        wharf_status s;
+
+        items_many->at(req, i);
+        s = check_data(req, WHARF_CREATE, NULL, recs[i], &bookings[k]);
+        if (s == WHARF_OK)
+            k += bookings[k].stock || bookings[k].thresholds.n;
+        else if (W->err->current(req) == WHARF_OK)
+            return s;
+    }
+    return k ? bookings_write(req, bookings, k, true) : WHARF_OK;
+}
+
+/* Updates come here to be looked at only: one after the other. */
+static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    if (op == WHARF_DELETE)
+        return check_deletes(req, old_recs, n, true);
+    if (op == WHARF_CREATE)
+        return check_creates(req, new_recs, n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        items_many->at(req, i);
+        s = check(req, op, old_recs[i], new_recs[i]);
+        if (W->err->current(req) != WHARF_OK)
+            s = WHARF_OK;
+    }
+    return s;
 }
 
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    wharf_status s = op == WHARF_CREATE ? WHARF_OK : item_boms_written(req, op, old_rec, new_rec);
+    wharf_status s;
 
-    return s == WHARF_OK && op == WHARF_UPDATE && W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
+    if (op != WHARF_UPDATE)
+        return op == WHARF_DELETE ? boms_deactivate(req, &old_rec, 1, "deleted", false) : WHARF_OK;
+    s = item_boms_written(req, old_rec, new_rec);
+    return s == WHARF_OK && W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
                    is(field_text(new_rec, ITEM_STATUS), "archived")
                ? W->event->emit(req, "item.archived", "item", W->res->id(new_rec), NULL)
                : s;
 }
 
-const wharf_hooks items_item_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written};
+/* Only deletes follow an item in a set: updates are written one by one. */
+static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
+{
+    return op == WHARF_DELETE ? boms_deactivate(req, old_recs, n, "deleted", true) : WHARF_OK;
+}
+
+const wharf_hooks items_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = normalize,
+    .check = check,
+    .written = written,
+    .check_many = check_many,
+    .written_many = written_many};

@@ -171,7 +171,7 @@ static wharf_status settle_units(struct packings *p, wharf_rec *rec)
     codes[0] = field_text(rec, ITEM_BASE_UOM);
     for (size_t i = 0; i < p->n; i++)
         codes[i + 1] = p->list[i].uom;
-    s = unit_find(p->req, codes, p->n + 1, units);
+    s = unit_find(p->req, rec, codes, p->n + 1, units);
     if (s != WHARF_OK)
         return s;
     p->base = units[0];

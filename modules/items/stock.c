@@ -32,10 +32,8 @@ wharf_status stock_begin_of(wharf_req *req, const wharf_stock_cause *cause,
     return WHARF_OK;
 }
 
-static void move(wharf_stock *stock, const wharf_stock_move *m)
+static struct stock_entry *new_entry(wharf_stock *stock)
 {
-    struct stock_entry *e;
-
     if (stock->n == stock->room) {
         struct stock_entry *more = W->mem->alloc(stock->req, 2 * stock->room * sizeof(*more));
 
@@ -43,12 +41,24 @@ static void move(wharf_stock *stock, const wharf_stock_move *m)
         stock->list = more;
         stock->room *= 2;
     }
-    e = &stock->list[stock->n++];
-    *e = (struct stock_entry){.move = {.source_id = WHARF_S("")}};
+    return &stock->list[stock->n++];
+}
+
+static void move(wharf_stock *stock, const wharf_stock_move *m)
+{
+    struct stock_entry *e = new_entry(stock);
+
+    *e = (struct stock_entry){.move = {.source_id = WHARF_S("")}, .group = stock->group};
     memcpy(&e->move, m, m->head.size < sizeof(*m) ? m->head.size : sizeof(*m));
     if (!e->move.source_id.p)
         e->move.source_id = WHARF_S("");
     e->text = W->mem->format(stock->req, "%s", m->path ? m->path : "");
+}
+
+void stock_join(wharf_stock *all, const wharf_stock *stock)
+{
+    for (size_t i = 0; i < stock->n; i++)
+        *new_entry(all) = stock->list[i];
 }
 
 static wharf_status told(const wharf_stock *stock, size_t i, const char *code, const char *message)
@@ -116,7 +126,7 @@ static void judge_move(wharf_stock *stock, size_t i, const struct stock_item *it
         m->flags |= WHARF_STOCK_ARCHIVED_TOO;
 }
 
-static wharf_status judge(wharf_stock *stock)
+wharf_status stock_judge(wharf_stock *stock)
 {
     struct stock_item *items = NULL;
     size_t n = 0;
@@ -142,7 +152,6 @@ static wharf_str facts_of(const wharf_stock *stock)
     W->json->put(out, "now", val_time(W->req->now_us(req)));
     W->json->put(out, "actor", val_text(W->req->actor(req)));
     W->json->put(out, "batch", val_text_or_null(items_events->batch(req)));
-    W->json->put(out, "group", val_text(stock->group));
     W->json->put(out, "reason", val_text(z(stock->cause.reason)));
     W->json->put(out, "source_type", val_text_or_null(stock->cause.source_type));
     W->json->put(out, "source_id", val_text_or_null(stock->cause.source_id));
@@ -150,10 +159,13 @@ static wharf_str facts_of(const wharf_stock *stock)
     return W->json->result_text(out);
 }
 
-static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock_move *m)
+static void put_move(wharf_req *req, wharf_out *out, size_t i, const struct stock_entry *e)
 {
+    const wharf_stock_move *m = &e->move;
+
     W->json->open(out, NULL, '{');
     W->json->put(out, "n", val_int((int64_t)i));
+    W->json->put(out, "together", val_text(e->group));
     W->json->put(out, "item", val_text(m->item_id));
     W->json->put(out, "location", val_text(m->location_id));
     W->json->put(out, "layout", val_text_or_null(m->layout_id));
@@ -253,7 +265,7 @@ static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answe
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < stock->n; i++)
-        put_move(stock->req, out, i, &stock->list[i].move);
+        put_move(stock->req, out, i, &stock->list[i]);
     W->json->close(out);
     args[1] = val_text(W->json->result_text(out));
     s = W->db->query(stock->req, sql, args, 2, &rows);
@@ -297,15 +309,12 @@ static wharf_status tell_risen(const wharf_stock *stock)
     return s;
 }
 
-static wharf_status apply(wharf_stock *stock)
+wharf_status stock_write(wharf_stock *stock)
 {
     const wharf_json *answer, *problems;
-    wharf_status s = judge(stock);
+    wharf_status s = stock->n ? write_moves(stock, &answer) : WHARF_OK;
 
     if (s != WHARF_OK || !stock->n)
-        return s;
-    s = write_moves(stock, &answer);
-    if (s != WHARF_OK)
         return s;
     problems = W->json->get(answer, "problems");
     if (!json_is_null(problems))
@@ -313,6 +322,13 @@ static wharf_status apply(wharf_stock *stock)
     note_moved(stock, W->json->get(answer, "moves"));
     s = stock_tell(stock, answer);
     return s == WHARF_OK ? tell_risen(stock) : s;
+}
+
+static wharf_status apply(wharf_stock *stock)
+{
+    wharf_status s = stock_judge(stock);
+
+    return s == WHARF_OK ? stock_write(stock) : s;
 }
 
 static wharf_status hold(wharf_req *req, const wharf_str *item_ids, size_t n)

@@ -8,8 +8,13 @@
 
 enum { MOVEMENTS_TOLD = 100 };
 
+struct group_of {
+    wharf_str item, group;
+};
+
 struct telling {
     wharf_stock *stock;
+    struct group_of *groups; /* of the moves, in the order of the items */
     const char **types;
     wharf_str *ids;
     const wharf_json **extras;
@@ -25,13 +30,41 @@ static wharf_status add(struct telling *t, const char *type, wharf_str level, wh
     return W->json->result(t->stock->req, out, &t->extras[t->n++]);
 }
 
-static wharf_out *begin(const struct telling *t)
+static wharf_out *begin(const struct telling *t, wharf_str group)
 {
     wharf_out *out = W->json->builder(t->stock->req);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "group_id", val_text(t->stock->group));
+    W->json->put(out, "group_id", val_text(group));
     return out;
+}
+
+/* ---- groups ---- */
+
+static int by_item(const void *a, const void *b)
+{
+    const struct group_of *x = a, *y = b;
+
+    return wharf_str_order(&x->item, &y->item);
+}
+
+/* Notes the group of each item: moves of one call that have several are of items of their own. */
+static void list_groups(struct telling *t)
+{
+    const struct wharf_stock *stock = t->stock;
+
+    t->groups = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*t->groups));
+    for (size_t i = 0; i < stock->n; i++)
+        t->groups[i] = (struct group_of){stock->list[i].move.item_id, stock->list[i].group};
+    qsort(t->groups, stock->n, sizeof(*t->groups), by_item);
+}
+
+static wharf_str group_of(const struct telling *t, wharf_str item)
+{
+    const struct group_of key = {.item = item},
+                          *found = bsearch(&key, t->groups, t->stock->n, sizeof(key), by_item);
+
+    return found ? found->group : t->stock->group;
 }
 
 static wharf_status tell_levels(struct telling *t, const wharf_json *levels)
@@ -39,7 +72,7 @@ static wharf_status tell_levels(struct telling *t, const wharf_json *levels)
     wharf_status s = WHARF_OK;
 
     for (const wharf_json *l = W->json->at(levels, 0); l && s == WHARF_OK; l = W->json->next(l)) {
-        wharf_out *out = begin(t);
+        wharf_out *out = begin(t, group_of(t, json_text(l, "item")));
 
         W->json->close(out);
         s = add(t, "inventory.level_updated", json_text(l, "id"), out);
@@ -119,7 +152,7 @@ static void link_places(struct telling *t)
 static wharf_status tell_adjusted(struct telling *t, size_t first)
 {
     const wharf_stock *stock = t->stock;
-    wharf_out *out = begin(t);
+    wharf_out *out = begin(t, stock->list[first].group);
     size_t n = 0;
 
     W->json->put(out, "reason", val_text(stock->list[first].reason));
@@ -147,7 +180,7 @@ static wharf_status tell_low(struct telling *t, const wharf_json *low, const wha
         l = W->json->next(l);
     if (!l)
         return WHARF_OK;
-    out = begin(t);
+    out = begin(t, group_of(t, json_text(low, "item")));
     W->json->put(out, "location_available_qty", val_json(W->json->get(low, "available")));
     W->json->put(out, "threshold_qty", val_json(W->json->get(low, "quantity")));
     W->json->close(out);
@@ -179,6 +212,7 @@ wharf_status stock_tell(wharf_stock *stock, const wharf_json *answer)
     wharf_status s = tell_lots(stock, W->json->get(answer, "lots"));
 
     link_places(&t);
+    list_groups(&t);
     if (s == WHARF_OK)
         s = tell_levels(&t, levels);
     for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {

@@ -6,7 +6,7 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { SHIPPED_MAX = 64 };
+enum { SHIPPED_MAX = 64, UNITS_FIRST = 16 };
 
 static exact size_of(wharf_req *req, const wharf_json *v)
 {
@@ -44,7 +44,8 @@ static wharf_status find_own(wharf_req *req, const wharf_str *codes, size_t n, s
     return s;
 }
 
-wharf_status unit_find(wharf_req *req, const wharf_str *codes, size_t n, struct unit *ret)
+/* Finds the units in the database, and in what comes with the server. */
+static wharf_status find(wharf_req *req, const wharf_str *codes, size_t n, struct unit *ret)
 {
     const wharf_json *shipped;
     wharf_status s = W->json->parse(req, items_shipped_units, &shipped);
@@ -62,6 +63,70 @@ wharf_status unit_find(wharf_req *req, const wharf_str *codes, size_t n, struct 
         }
     }
     return s == WHARF_OK && known < n ? find_own(req, codes, n, ret) : s;
+}
+
+static bool among(wharf_str code, const wharf_str *codes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (same(codes[i], code))
+            return true;
+    }
+    return false;
+}
+
+/* Units that rows of a set have asked for; code is what was asked. */
+struct units_known {
+    struct asked {
+        wharf_str code;
+        struct unit unit;
+    } * list;
+    size_t n, room;
+};
+
+static const struct asked *known_unit(const struct units_known *known, wharf_str code)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        if (same(known->list[i].code, code))
+            return &known->list[i];
+    }
+    return NULL;
+}
+
+static void keep_unit(
+    wharf_req *req, struct units_known *known, wharf_str code, const struct unit *unit)
+{
+    if (known->n == known->room) {
+        size_t room = 2 * known->room + UNITS_FIRST;
+        struct asked *more = W->mem->alloc(req, room * sizeof(*more));
+
+        if (known->n)
+            memcpy(more, known->list, known->n * sizeof(*more));
+        known->list = more;
+        known->room = room;
+    }
+    known->list[known->n++] = (struct asked){code, *unit};
+}
+
+wharf_status unit_find(
+    wharf_req *req, const wharf_rec *rec, const wharf_str *codes, size_t n, struct unit *ret)
+{
+    static const char kind[] = "items.units";
+    struct units_known *known = W->res->shared(rec, kind, sizeof(*known));
+    wharf_str *open = W->mem->alloc(req, (n + 1) * sizeof(*open));
+    struct unit *found = W->mem->alloc(req, (n + 1) * sizeof(*found));
+    size_t k = 0;
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!known_unit(known, codes[i]) && !among(codes[i], open, k))
+            open[k++] = codes[i];
+    }
+    s = k ? find(req, open, k, found) : WHARF_OK;
+    for (size_t i = 0; s == WHARF_OK && i < k; i++)
+        keep_unit(req, known, open[i], &found[i]);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        ret[i] = known_unit(known, codes[i])->unit;
+    return s;
 }
 
 /* ---- the rows ---- */

@@ -21,6 +21,14 @@ wharf_status layout_by_names(
 /* Makes the default layouts of new locations, with the next statement. */
 void layouts_make_default(wharf_req *req, const wharf_str *location_ids, size_t n);
 
+/* ---- places_known.c ---- */
+/* Finds the location of a live layout; empty: there is none. rec: the row that it is asked for, or
+ * NULL; of rows of a set places_ahead() has asked before. */
+wharf_status place_location_of(
+    wharf_req *req, const wharf_rec *rec, wharf_str layout_id, wharf_str *ret);
+wharf_status places_ahead(wharf_req *req, const wharf_rec *const *recs, size_t n,
+    wharf_field location, wharf_field layout);
+
 /* Writes the array as POST of it does, without an answer (layout_upsert.c). */
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
 extern const wharf_locations_layouts_api layouts_service;

@@ -4,22 +4,7 @@
 
 static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_flags)
 {
-    static const char sql[] =
-        "SELECT active, coalesce((settings #>> '{cloud_printing,enabled}')::boolean, true),"
-        " coalesce((settings #>> '{layouts,locked}')::boolean, false)"
-        " FROM locations.location WHERE organization_id = $2::text AND id = $1::text AND "
-        "deleted_at IS NULL";
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, location_id, &rows);
-
-    if (s != WHARF_OK)
-        return s;
-    *ret_flags = 0;
-    if (W->db->count(rows))
-        *ret_flags = WHARF_LOCATION_KNOWN | (row_bool(rows, 0, 0) ? WHARF_LOCATION_ACTIVE : 0u) |
-                     (row_bool(rows, 0, 1) ? WHARF_LOCATION_CLOUD_PRINTING : 0u) |
-                     (row_bool(rows, 0, 2) ? WHARF_LOCATION_LOCKED : 0u);
-    return WHARF_OK;
+    return place_flags(req, NULL, location_id, ret_flags);
 }
 
 static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *kind, const char *sql)

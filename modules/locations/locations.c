@@ -28,7 +28,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         d, api, "layout", (wharf_str)LAYOUT_DEFINITION, LAYOUT_DEFINITION_HASH, &layout_hooks);
     ROUTES(api, d, routes);
     api->provide(d, "locations.directory", 1, 2, &directory);
-    api->provide(d, "locations.layouts", 1, 2, &layouts_service);
+    api->provide(d, "locations.layouts", 1, 3, &layouts_service);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

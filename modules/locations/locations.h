@@ -25,6 +25,11 @@ extern const wharf_locations_directory_api directory;
 
 extern const wharf_hooks location_hooks, layout_hooks;
 
+/* Tells of a location what enum wharf_location_flag says (places_known.c). rec: the row that it is
+ * asked for, or NULL. */
+wharf_status place_flags(
+    wharf_req *req, const wharf_rec *rec, wharf_str location_id, uint32_t *ret_flags);
+
 wharf_status layouts_upsert(wharf_req *req, void *arg); /* POST /v1/locations/:location/layouts */
 /* Handles GET /v1/locations/:location/layouts/tree. */
 wharf_status layouts_tree(wharf_req *req, void *arg);

@@ -1,5 +1,6 @@
 /* places.c - the service locations.layouts: rows of other modules that stand in a layout
- * (docs/spec/02-places-and-people.md sections 2 and 3). */
+ * (docs/spec/02-places-and-people.md sections 2 and 3). Leaves what is asked of a place to
+ * places_known.c. */
 #include "layouts.h"
 #include "locations.gen.h"
 
@@ -10,26 +11,12 @@ static wharf_status mismatch(wharf_req *req, const char *path)
     return W->err->fail(req, ERR_LAYOUT_LOCATION_MISMATCH, path, NULL);
 }
 
-/* Finds the location of a live layout; empty: there is none. */
-static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *ret)
-{
-    static const char sql[] =
-        "SELECT location_id FROM locations.layout"
-        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, layout_id, &rows);
-
-    *ret = (wharf_str){"", 0};
-    if (s == WHARF_OK && W->db->count(rows))
-        row_get_text(rows, 0, 0, ret);
-    return s;
-}
-
-static wharf_status place(
-    wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+/* Places the row rec, or what is no row (NULL). */
+static wharf_status place_row(wharf_req *req, const wharf_rec *rec, wharf_str *location_id,
+    wharf_str layout_id, const char *path)
 {
     wharf_str its;
-    wharf_status s = location_of(req, layout_id, &its);
+    wharf_status s = place_location_of(req, rec, layout_id, &its);
 
     if (s != WHARF_OK)
         return s;
@@ -41,6 +28,12 @@ static wharf_status place(
     s = location_id->n ? WHARF_OK : W->req->need_location(req, its);
     *location_id = its;
     return s;
+}
+
+static wharf_status place(
+    wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+{
+    return place_row(req, NULL, location_id, layout_id, path);
 }
 
 static wharf_status stand(
@@ -61,10 +54,10 @@ static wharf_status stand(
     return s == WHARF_OK ? W->req->need_location(req, *location_id) : s;
 }
 
-static wharf_status active(wharf_req *req, wharf_str location_id)
+static wharf_status active(wharf_req *req, const wharf_rec *rec, wharf_str location_id)
 {
     uint32_t flags = 0;
-    wharf_status s = directory.flags(req, location_id, &flags);
+    wharf_status s = place_flags(req, rec, location_id, &flags);
 
     if (s == WHARF_OK && (flags & WHARF_LOCATION_KNOWN) && !(flags & WHARF_LOCATION_ACTIVE))
         return W->err->fail(req, ERR_LOCATION_INACTIVE, "location_id", NULL);
@@ -97,7 +90,7 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
 
         if (!(flags & WHARF_PLACE_ADOPT) && !location.n)
             return mismatch(req, "layout_id");
-        s = place(req, &asked, layout, "layout_id");
+        s = place_row(req, new_rec, &asked, layout, "layout_id");
         if (s == WHARF_OK && !same(asked, location)) {
             W->res->set(new_rec, location_field, val_text(asked));
             location = asked;
@@ -105,7 +98,7 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
         }
     }
     return s == WHARF_OK && moved && location.n && (flags & WHARF_PLACE_ACTIVE)
-               ? active(req, location)
+               ? active(req, new_rec, location)
                : s;
 }
 
@@ -204,7 +197,7 @@ static wharf_status judge_listed(
             return WHARF_OK;
         }
     }
-    s = location_of(req, all[i].id, &its);
+    s = place_location_of(req, NULL, all[i].id, &its);
     if (s != WHARF_OK)
         return s;
     all[i].good = same(its, location_id) && !same(all[i].id, layout_default_id(req, location_id));
@@ -219,7 +212,7 @@ static wharf_status judge_listed(
 static wharf_status remove_if_there(wharf_req *req, wharf_str id, size_t i)
 {
     wharf_str its;
-    wharf_status s = location_of(req, id, &its);
+    wharf_status s = place_location_of(req, NULL, id, &its);
 
     if (s != WHARF_OK || !its.n)
         return s;
@@ -406,4 +399,5 @@ static wharf_status audited(
 }
 
 const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api),
-    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand, audited};
+    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand, audited,
+    places_ahead};

@@ -11,6 +11,7 @@ const wharf_locations_directory_api *manifests_places;
 const wharf_locations_layouts_api *manifests_layouts;
 const wharf_org_directory_api *manifests_org;
 const wharf_keys_api *manifests_keys;
+const wharf_many_api *manifests_many;
 const wharf_contacts_match_api *manifests_contacts;
 const wharf_parcels_ops_api *manifests_parcels;
 
@@ -44,6 +45,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     manifests_places = W->service(self, "locations.directory", 1, 1);
     manifests_layouts = W->service(self, "locations.layouts", 1, 1);
     manifests_keys = W->service(self, "wharf.keys", 1, 0);
+    manifests_many = W->service(self, "wharf.many", 1, 0);
     manifests_org = W->service(self, "org.directory", 1, 1);
     manifests_contacts = W->service(self, "contacts.match", 1, 0);
     manifests_parcels = W->service(self, "parcels.ops", 1, 0);

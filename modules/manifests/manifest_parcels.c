@@ -83,23 +83,54 @@ wharf_status parcel_write(
 
 /* ---- rules of parcels ---- */
 
-/* Refuses to unpack, past its manifest, a parcel whose contents are no stock yet. */
-static wharf_status parcel_check(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* Refuses to unpack, past its manifest, or to delete parcels whose contents are no stock yet.
+ * together: they are the rows of a set. */
+static wharf_status check_parcels(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n, bool together)
 {
-    static const char sql[] = "SELECT 1 FROM manifests.parcel WHERE organization_id = $2::text"
-                              " AND id = $1::text AND stored";
+    static const char sql[] =
+        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT 1 FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = x.id"
+        " AND p.stored)";
     static const char *const names[] = {"unpacked", "contents"};
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), k = 0;
     const wharf_rows *rows;
     wharf_status s;
 
-    if (*writing(req) || (op == WHARF_UPDATE && !W->res->changed_any(old_rec, new_rec, names, 2)))
+    for (size_t i = 0; i < n; i++) {
+        if (op == WHARF_UPDATE && !W->res->changed_any(old_recs[i], new_recs[i], names, 2))
+            continue;
+        ids[k] = W->res->id(old_recs[i]);
+        of[k++] = i;
+    }
+    if (*writing(req) || !k)
         return WHARF_OK;
-    s = query_about(req, sql, W->res->id(old_rec), &rows);
-    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, ERR_MANIFEST_PARCEL_UNOPENED,
-                                                     op == WHARF_UPDATE ? "unpacked" : NULL, NULL)
-                                               : s;
+    s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        if (together)
+            manifests_many->at(req, of[row_int(rows, r, 0) - 1]);
+        W->err->add(
+            req, ERR_MANIFEST_PARCEL_UNOPENED, op == WHARF_UPDATE ? "unpacked" : NULL, NULL);
+    }
+    return s;
 }
 
-const wharf_hooks manifest_parcel_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = parcel_check, .ops = WHARF_UPDATE | WHARF_DELETE};
+static wharf_status parcel_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s = check_parcels(req, op, &old_rec, &new_rec, 1, false);
+
+    return s == WHARF_OK ? W->err->current(req) : s;
+}
+
+static wharf_status parcel_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    return check_parcels(req, op, old_recs, new_recs, n, true);
+}
+
+const wharf_hooks manifest_parcel_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = parcel_check,
+    .check_many = parcel_check_many,
+    .ops = WHARF_UPDATE | WHARF_DELETE};

@@ -14,6 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/reasons.h"
 #include "wharf/inline.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/many.h"
 
 extern const wharf_items_stock_api *manifests_stock;
 extern const wharf_reasons_lookup_api *manifests_reasons;
@@ -21,6 +22,7 @@ extern const wharf_locations_directory_api *manifests_places;
 extern const wharf_locations_layouts_api *manifests_layouts;
 extern const wharf_org_directory_api *manifests_org;
 extern const wharf_keys_api *manifests_keys;
+extern const wharf_many_api *manifests_many;
 extern const wharf_contacts_match_api *manifests_contacts; /* or NULL */
 extern const wharf_parcels_ops_api *manifests_parcels; /* or NULL */
 

@@ -1,7 +1,10 @@
 /* contents.c - what is in a parcel (docs/spec/02-places-and-people.md section 7): lines are
  * changed by their id, added without one, removed by {id, _delete}. Items are rows of the module
  * items; without it no line names a known one. */
+#include <stdlib.h>
+
 #include "parcels.h"
+#include "parcels.gen.h"
 #include "wharf/errors.h"
 
 enum { LINES_MAX = 500, QTY_SCALE = 4, COMMENT_MAX = 2000 };
@@ -12,8 +15,14 @@ static const struct {
 } quantities[] = {{"packed_qty", NULL}, {"requested_qty", NULL}, {"received_qty", "verified_qty"},
     {"defective_qty", "damaged_qty"}};
 
+struct items_known { /* ids of items that are there, in their order */
+    wharf_str *ids;
+    size_t n;
+};
+
 struct lines {
     wharf_req *req;
+    const struct items_known *known;
     wharf_out *out, *items;
     size_t n;
 };
@@ -56,12 +65,73 @@ static wharf_status find_by(wharf_req *req, const char *key, wharf_str value, wh
     return s;
 }
 
-static wharf_status find_item(
-    wharf_req *req, const wharf_json *sent, const wharf_json *stored, size_t i, wharf_str *ret_id)
+static struct items_known *known_of(const wharf_rec *rec)
+{
+    static const char kind[] = "parcels.items";
+
+    return W->res->shared(rec, kind, sizeof(struct items_known));
+}
+
+static wharf_status there_is(wharf_req *req, const struct items_known *known, wharf_str id)
+{
+    const wharf_rec *item;
+
+    return known && known->n && bsearch(&id, known->ids, known->n, sizeof(id), wharf_str_order)
+               ? WHARF_OK
+               : W->res->fetch(req, "item", id, 0, &item);
+}
+
+/* Adds the ids that the lines of a list name; ids NULL: counts them. */
+static size_t named_items(const wharf_json *list, wharf_str *ids)
+{
+    size_t n = 0;
+
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+        wharf_str id = W->json->type(e) == WHARF_J_OBJECT ? json_text(e, "item_id") : WHARF_S("");
+
+        if (id.n && ids)
+            ids[n] = id;
+        n += id.n > 0;
+    }
+    return n;
+}
+
+wharf_status parcels_contents_ahead(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    static const char sql[] =
+        "SELECT x.id FROM (SELECT DISTINCT id FROM unnest($1::text[]) y(id)) x"
+        " CROSS JOIN LATERAL (SELECT 1 FROM items.item i WHERE i.organization_id = $2::text"
+        " AND i.id = x.id AND i.deleted_at IS NULL OFFSET 0) i";
+    struct items_known *known;
+    const wharf_rows *rows;
+    wharf_str *ids;
+    size_t k = 0;
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++)
+        k += named_items(W->res->input(recs[i], PARCEL_CONTENTS), NULL);
+    if (!k || !parcels_items)
+        return WHARF_OK;
+    ids = W->mem->alloc(req, k * sizeof(*ids));
+    k = 0;
+    for (size_t i = 0; i < n; i++)
+        k += named_items(W->res->input(recs[i], PARCEL_CONTENTS), ids + k);
+    s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
+    known = known_of(recs[0]);
+    known->ids = ids;
+    known->n = s == WHARF_OK ? W->db->count(rows) : 0;
+    for (size_t i = 0; i < known->n; i++)
+        ids[i] = row_text(rows, i, 0);
+    qsort(ids, known->n, sizeof(*ids), wharf_str_order);
+    return s;
+}
+
+static wharf_status find_item(const struct lines *l, const wharf_json *sent,
+    const wharf_json *stored, size_t i, wharf_str *ret_id)
 {
     static const char *const keys[] = {"item_id", "sku", "gtin"};
+    wharf_req *req = l->req;
     wharf_str known = stored ? json_text(stored, "item_id") : WHARF_S("");
-    const wharf_rec *item;
     wharf_status s = WHARF_OK;
 
     *ret_id = known;
@@ -73,7 +143,7 @@ static wharf_status find_item(
         if (!parcels_items)
             return bad(req, i, keys[k], "names no item: the module items is not enabled");
         if (k == 0)
-            s = W->res->fetch(req, "item", v, 0, &item);
+            s = there_is(req, l->known, v);
         else
             s = find_by(req, keys[k], v, ret_id);
         if (s == WHARF_NOT_FOUND || (s == WHARF_OK && k && !ret_id->n)) {
@@ -126,7 +196,7 @@ static wharf_status put_line(
     struct lines *l, wharf_str id, const wharf_json *sent, const wharf_json *stored, size_t i)
 {
     wharf_str item;
-    wharf_status s = find_item(l->req, sent, stored, i, &item);
+    wharf_status s = find_item(l, sent, stored, i, &item);
 
     if (s != WHARF_OK)
         return s;
@@ -169,10 +239,13 @@ static wharf_status add_new(struct lines *l, const wharf_json *stored, const wha
     return W->err->current(l->req);
 }
 
-wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
-    const wharf_json **ret_contents, const wharf_json **ret_item_ids)
+wharf_status parcels_contents(wharf_req *req, const wharf_rec *rec, const wharf_json *stored,
+    const wharf_json *sent, const wharf_json **ret_contents, const wharf_json **ret_item_ids)
 {
-    struct lines l = {.req = req, .out = W->json->builder(req), .items = W->json->builder(req)};
+    struct lines l = {.req = req,
+        .known = known_of(rec),
+        .out = W->json->builder(req),
+        .items = W->json->builder(req)};
     wharf_status s;
 
     W->json->open(l.out, NULL, '[');

@@ -78,7 +78,7 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
     if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
         return WHARF_OK;
     s = parcels_contents(
-        req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
+        req, rec, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, PARCEL_CONTENTS, val_json(contents));
@@ -149,6 +149,25 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s;
 }
 
+static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    const wharf_rec *const *recs = (const wharf_rec *const *)new_recs;
+    wharf_status s = WHARF_OK;
+
+    if (op != WHARF_DELETE)
+        s = parcels_layouts->ahead(req, recs, n, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID);
+    if (s == WHARF_OK && op != WHARF_DELETE)
+        s = parcels_contents_ahead(req, recs, n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        parcels_many->at(req, i);
+        s = check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        if (W->err->current(req) != WHARF_OK)
+            s = WHARF_OK; /* this one is refused, the others are looked at */
+    }
+    return s;
+}
+
 static wharf_status write_beside(wharf_req *req, wharf_str id, const wharf_json *body,
     const wharf_parcel_write *beside, const wharf_rec **ret_rec)
 {
@@ -180,8 +199,11 @@ static wharf_status compute(
     return parcels_layouts->show(req, ids, n, outs);
 }
 
-const wharf_hooks parcels_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .compute = compute};
+const wharf_hooks parcels_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = normalize,
+    .check = check,
+    .compute = compute,
+    .check_many = check_many};
 
 /* ---- locations and layouts ---- */
 

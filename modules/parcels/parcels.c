@@ -25,7 +25,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     parcels_places = W->service(self, "locations.directory", 1, 1);
-    parcels_layouts = W->service(self, "locations.layouts", 1, 1);
+    parcels_layouts = W->service(self, "locations.layouts", 1, 3);
     parcels_many = W->service(self, "wharf.many", 1, 0);
     parcels_items = W->service(self, "items.stock", 1, 0) != NULL;
     return WHARF_OK;

@@ -21,7 +21,9 @@ extern const wharf_parcels_ops_api parcels_ops;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
  * contents.2.item_id ... (contents.c). */
-wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
-    const wharf_json **ret_contents, const wharf_json **ret_item_ids);
+wharf_status parcels_contents(wharf_req *req, const wharf_rec *rec, const wharf_json *stored,
+    const wharf_json *sent, const wharf_json **ret_contents, const wharf_json **ret_item_ids);
+/* Asks for the items that the contents of all rows of a set name by their ids. */
+wharf_status parcels_contents_ahead(wharf_req *req, const wharf_rec *const *recs, size_t n);
 
 #endif

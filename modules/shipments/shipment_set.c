@@ -99,6 +99,7 @@ wharf_status shipments_check_many(wharf_req *req, uint32_t op, const wharf_rec *
     wharf_rec *const *new_recs, size_t n)
 {
     struct shipments_shared *set;
+    wharf_status s;
 
     (void)old_recs;
     if (op != WHARF_CREATE) {
@@ -109,7 +110,6 @@ wharf_status shipments_check_many(wharf_req *req, uint32_t op, const wharf_rec *
     set->collecting = true;
     for (size_t i = 0; i < n; i++) {
         size_t before = set->n;
-        wharf_status s;
 
         shipments_many->at(req, i);
         s = shipments_check(req, op, NULL, new_recs[i]);
@@ -120,7 +120,10 @@ wharf_status shipments_check_many(wharf_req *req, uint32_t op, const wharf_rec *
             return s;
     }
     set->collecting = false;
-    return write_lines(req, set);
+    s = write_lines(req, set);
+    if (s == WHARF_OK && set->n)
+        shipments_many->wrote(req);
+    return s;
 }
 
 wharf_status shipments_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,

@@ -51,7 +51,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_contacts = W->service(self, "contacts.match", 1, 1);
     shipments_carriers = W->service(self, "carriers.detect", 1, 1);
     shipments_batch = W->service(self, "wharf.batch", 1, 2);
-    shipments_many = W->service(self, "wharf.many", 1, 2);
+    shipments_many = W->service(self, "wharf.many", 1, 3);
     shipments_org = W->service(self, "org.directory", 1, 1);
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);

@@ -12,7 +12,7 @@ from wharf import MODULES, Server, make_location
 # The files that take longest come first: processes that take file after file then end at about the same time.
 LONGEST = [
     "http_heads", "hostile_bodies", "integration_workflows", "scrub", "document_s3", "events_stream", "search_means_the_same", "document_preview",
-    "exports", "order_of_checks", "batches_limits", "slow_and_ending", "document_retention", "hook_library", "batches_resources", "batches_sets",
+    "exports", "order_of_checks", "batches_limits", "slow_and_ending", "document_retention", "hook_library", "batches_resources", "batches_sets", "batches_sets_goods",
     "lua_hooks", "contact_match", "blobs", "jobs", "document_clamd", "database_trouble", "outgoing_walls", "audits", "document_direct", "audits_stock",
     "stock_hooks", "incoming", "tls", "batches_background", "document_disk", "http_rules", "boms", "hook_ends", "hook_watch", "contacts",
     "webhook_health", "limits", "label_sources", "hook_routes", "operation", "webhook_delivery", "document_settings", "events_processing", "hook_jobs",
@@ -22,7 +22,7 @@ LONGEST = [
 # Leaves these out for newcomers (./test without a name): attacks, faults, limits, races, models and what else takes long. ./test --all and ./test api
 # run these too.
 THOROUGH = {
-    "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits", "batches_resources", "batches_sets", "blame", "blobs",
+    "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits", "batches_resources", "batches_sets", "batches_sets_goods", "blame", "blobs",
     "contact_match", "creates_together", "cursor_walk", "database_trouble", "declarations", "document_clamd", "document_direct", "document_disk",
     "document_preview", "document_races", "document_retention", "document_s3", "document_settings", "events_processing", "events_stream", "fetch",
     "fulfillment_model", "hook_ends", "hook_library", "hook_watch", "hostile_bodies", "http_heads", "integration_workflows", "job_shares", "jobs",

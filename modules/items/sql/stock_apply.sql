@@ -1,11 +1,12 @@
 -- Changes stock: the only writer of items.level and items.stock_movement (spec 09 sections 7 and
--- 9). All moves take effect, or none. facts, an object: now, actor, batch, group, reason,
--- source_type, source_id. moves, an array in the order in which they take effect, of objects: n
--- (its number, from 0), item, location, layout (null: the default one, or with find the one that
--- items.stock_places finds), lot (an id) or lot_number (made when it is new, with the id new_lot),
--- bucket, quantity, set (quantity is what shall be there), at_most (no more is taken than is
--- there), keep (the balance may not rise), id (of its row in the ledger), level (the id of its
--- level, when that is new), reason_code, note, unit, unit_quantity, source (instead of source_id).
+-- 9). All moves take effect, or none. facts, an object: now, actor, batch, reason, source_type,
+-- source_id. moves, an array in the order in which they take effect, of objects: n (its number,
+-- from 0), together (the id of its group), item, location, layout (null: the default one, or with
+-- find the one that items.stock_places finds), lot (an id) or lot_number (made when it is new,
+-- with the id new_lot), bucket, quantity, set (quantity is what shall be there), at_most (no more
+-- is taken than is there), keep (the balance may not rise), id (of its row in the ledger), level
+-- (the id of its level, when that is new), reason_code, note, unit, unit_quantity, source (instead
+-- of source_id).
 -- Returns {problems: [{n, problem, available, quantity}]}, or {levels: [{id, item, location}],
 -- moves: [{n, level, delta, balance, reason}], lots: [ids of new ones], low: items.stock_low}.
 CREATE OR REPLACE FUNCTION items.stock_apply(facts jsonb, moves jsonb) RETURNS jsonb

@@ -117,7 +117,8 @@ BEGIN
         )
         JOIN jsonb_to_recordset(moves) v(
             n integer, item text, location text, place text, lot text, bucket text, id text,
-            reason text, source text, reason_code text, note text, unit text, unit_quantity numeric
+            reason text, source text, reason_code text, note text, unit text, unit_quantity numeric,
+            together text
         ) ON v.n = x.place_of
     ), i AS (
         INSERT INTO items.stock_movement (
@@ -133,7 +134,7 @@ BEGIN
             coalesce(d.reason, CASE WHEN facts ->> 'reason' = 'adjustment' AND d.zero
                 THEN 'transfer' ELSE facts ->> 'reason' END),
             facts ->> 'source_type', coalesce(d.source, facts ->> 'source_id'),
-            facts ->> 'group', d.reason_code, d.note, d.unit, d.unit_quantity, facts ->> 'batch',
+            d.together, d.reason_code, d.note, d.unit, d.unit_quantity, facts ->> 'batch',
             d.position, moment, moment, facts ->> 'actor'
         FROM d
         WHERE d.delta <> 0

@@ -12,15 +12,15 @@ extern "C" {
 #endif
 
 /* Codes of this module that others answer with. */
-#define ERR_ITEM_ARCHIVED "item.archived"
-#define ERR_ITEM_HAS_ASSETS "item.has_assets"
+#define ERR_ITEM_ARCHIVED            "item.archived"
+#define ERR_ITEM_HAS_ASSETS          "item.has_assets"
 #define ERR_ITEM_FRACTIONAL_QUANTITY "item.fractional_quantity"
-#define ERR_ITEM_INSUFFICIENT_STOCK "item.insufficient_stock"
-#define ERR_ITEM_LOT_REQUIRED "item.lot_required"
-#define ERR_ITEM_QUANTITY_PRECISION "item.quantity_precision"
-#define ERR_ITEM_UNIT_INACTIVE "item.unit_inactive"
-#define ERR_ITEM_UNIT_NOT_FOUND "item.unit_not_found"
-#define ERR_LOT_EXPIRED "lot.expired"
+#define ERR_ITEM_INSUFFICIENT_STOCK  "item.insufficient_stock"
+#define ERR_ITEM_LOT_REQUIRED        "item.lot_required"
+#define ERR_ITEM_QUANTITY_PRECISION  "item.quantity_precision"
+#define ERR_ITEM_UNIT_INACTIVE       "item.unit_inactive"
+#define ERR_ITEM_UNIT_NOT_FOUND      "item.unit_not_found"
+#define ERR_LOT_EXPIRED              "lot.expired"
 
 /* Quantities are whole ten-thousandths of the item's base unit: 25000 is 2.5. At most
  * 99,999,999,999.9999. */
@@ -91,14 +91,12 @@ typedef struct wharf_stock_rise {
 /* Hears which levels have more available than before: in the transaction of the moves, after they
  * and their events are written. The items are held as apply() holds them, the levels are locked.
  * When it fails, apply() fails with the same problem. */
-typedef wharf_status wharf_stock_risen_fn(
-    wharf_req *req, const wharf_stock_rise *rises, size_t n);
+typedef wharf_status wharf_stock_risen_fn(wharf_req *req, const wharf_stock_rise *rises, size_t n);
 
 /* Service "items.stock", version 1.1: the only writer of levels and ledger. */
 typedef struct wharf_items_stock_api {
     wharf_head head;
-    wharf_status (*begin)(
-        wharf_req *req, const wharf_stock_cause *cause, wharf_stock **ret_stock);
+    wharf_status (*begin)(wharf_req *req, const wharf_stock_cause *cause, wharf_stock **ret_stock);
     /* Adds a move; nothing is written yet. Moves of one bucket take effect in their order, and
      * what counts is the balance at the end: a transfer is two moves. */
     void (*move)(wharf_stock *stock, const wharf_stock_move *move);
@@ -140,13 +138,16 @@ typedef struct wharf_item {
     wharf_str name, sku; /* sku empty: none */
 } wharf_item;
 
-/* Service "items.catalog", version 1.0: for modules whose rows are of an item. */
+/* Service "items.catalog", version 1.1: for modules whose rows are of an item. */
 typedef struct wharf_items_catalog_api {
     wharf_head head;
     /* Locks the item so that it stays what it is until the transaction ends: who changes or
      * deletes it waits (and others hold it meanwhile as well). flags 0: it is not there; no
      * problem is told. Comes before locks of layouts and levels. */
     wharf_status (*hold)(wharf_req *req, wharf_str item_id, wharf_item *ret_item);
+    /* 1.1: hold of n items; the caller sets heads. */
+    wharf_status (*hold_many)(
+        wharf_req *req, const wharf_str *item_ids, size_t n, wharf_item *ret_items);
 } wharf_items_catalog_api;
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Codes of this module that others answer with. */
-#define ERR_LOCATION_INACTIVE "location.inactive"
+#define ERR_LOCATION_INACTIVE                "location.inactive"
 #define ERR_LOCATION_CLOUD_PRINTING_DISABLED "location.cloud_printing_disabled"
 
 enum wharf_location_flag {
@@ -57,7 +57,7 @@ enum wharf_place_flag {
     WHARF_PLACE_ACTIVE = 2
 };
 
-/* Service "locations.layouts", version 1.2: rows that stand in a layout. */
+/* Service "locations.layouts", version 1.3: rows that stand in a layout. */
 typedef struct wharf_locations_layouts_api {
     wharf_head head;
     /* In check hooks of a resource with a location and a layout field: the layout lies in the
@@ -97,6 +97,10 @@ typedef struct wharf_locations_layouts_api {
      * can be removed; one that is removed already is left out. */
     wharf_status (*audited)(
         wharf_req *req, wharf_str location_id, const wharf_str *layout_ids, size_t n);
+    /* 1.3 */
+    /* In check_many hooks, before settle() of each row: asks once what it would ask for each. */
+    wharf_status (*ahead)(wharf_req *req, const wharf_rec *const *recs, size_t n,
+        wharf_field location, wharf_field layout);
 } wharf_locations_layouts_api;
 
 #ifdef __cplusplus

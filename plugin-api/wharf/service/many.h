@@ -1,4 +1,4 @@
-/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.2
+/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.3
  * (docs/reference/definitions.md 'Many rows at once').
  *
  * Every row goes through the same validation, defaults, references, rules, change log and events
@@ -28,8 +28,8 @@ enum wharf_many_flag {
 
 enum wharf_many_outcome {
     WHARF_MANY_WRITTEN = 1,
-    WHARF_MANY_UNCHANGED = 2,              /* an update that found everything as it is */
-    WHARF_MANY_REFUSED = 3,                /* problem() tells why; nothing of the row was written */
+    WHARF_MANY_UNCHANGED = 2, /* an update that found everything as it is */
+    WHARF_MANY_REFUSED = 3, /* problem() tells why; nothing of the row was written */
     WHARF_MANY_TAKEN_BACK = 4 /* another row of a set with WHARF_MANY_ALL was refused */
 };
 
@@ -38,13 +38,13 @@ enum wharf_many_outcome {
 typedef struct wharf_many_write {
     wharf_head head;
     const char *resource;
-    uint32_t op;                           /* enum wharf_op */
-    uint32_t flags;                        /* WHARF_MANY_* */
+    uint32_t op; /* enum wharf_op */
+    uint32_t flags; /* WHARF_MANY_* */
     size_t n;
-    const wharf_str *ids;     /* update, delete; create: NULL, or as in wharf_write */
-    const wharf_json *const *bodies;       /* create, update */
-    const void *kind;                      /* whose contexts they are, or NULL */
-    void *const *contexts;                 /* one for each row, or NULL */
+    const wharf_str *ids; /* update, delete; create: NULL, or as in wharf_write */
+    const wharf_json *const *bodies; /* create, update */
+    const void *kind; /* whose contexts they are, or NULL */
+    void *const *contexts; /* one for each row, or NULL */
 } wharf_many_write;
 
 typedef struct wharf_many_api {
@@ -88,8 +88,11 @@ typedef struct wharf_many_api {
     bool (*hold)(wharf_req *req, wharf_held_problems **held);
     wharf_status (*report)(wharf_req *req, wharf_held_problems *held);
     /* 1.2: create, update and remove with contexts. */
-    wharf_status (*write)(
-        wharf_req *req, const wharf_many_write *w, const wharf_many **ret_many);
+    wharf_status (*write)(wharf_req *req, const wharf_many_write *w, const wharf_many **ret_many);
+    /* 1.3, in check_many: something was written for rows that are not refused so far. When one of
+     * them is refused later, by a unique rule or another plugin, what was written for the set is
+     * taken back and its rows are written one by one. */
+    void (*wrote)(wharf_req *req);
 } wharf_many_api;
 
 #ifdef __cplusplus

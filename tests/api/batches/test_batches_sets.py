@@ -29,6 +29,8 @@ def server():
 class World:
     """An organization with what items name, and names for ids that are the same in every such organization."""
 
+    TABLES = TABLES
+
     def __init__(self, server, limited):
         self.org = server.organization()
         self.admin = self.org.client()
@@ -73,7 +75,7 @@ class World:
         def sql(text):
             return sorted(self.plain(row[0]) for row in self.org.server.sql(text, self.org.id))
         found = {t: sql(f"SELECT to_jsonb(t) {without} FROM {t} t WHERE organization_id = %s" + " AND resource NOT IN ('batch', 'api_key')" * ("change_log" in t))
-                 for t, without in TABLES.items()}
+                 for t, without in self.TABLES.items()}
         # what was there before: a transaction tells once of a row that it changes several times, and the items of a batch are in one
         old = [self.names[id] for id in self.names if self.names[id].startswith("OLD")]
         events = [json.loads(e) for e in sql(EVENTS + " AND type NOT LIKE 'batch.%%'")]
@@ -125,21 +127,21 @@ def random_item(r, i, resource):
     return body
 
 
-def in_a_set(world, resource, bodies):
+def in_a_set(world, resource, bodies, **more):
     """{item: (operation, code)} and {item: id}."""
-    b = run(world.client, bodies, resource=resource)
+    b = run(world.client, bodies, resource=resource, **more)
     items = world.client.get(f"{BATCHES}/{b['id']}/items?limit=1000").data
     assert len(items) == len(bodies)
     return {i["index"]: (i["operation"], i["code"], i["errors"]) for i in items}, {i["index"]: i["result_id"] for i in items}
 
 
-def one_by_one(world, resource, bodies, way, skipped):
+def one_by_one(world, resource, bodies, way, skipped, **more):
     told, results = {}, {}
     for i, body in enumerate(bodies):
         if i in skipped:
             continue
         if way == "item":
-            one, id = in_a_set(world, resource, [body])
+            one, id = in_a_set(world, resource, [body], **more)
             told[i], results[i] = one[0], id[0]
         else:
             a = world.client.post(PATHS[resource], body)
