@@ -1,0 +1,212 @@
+/* image_words.c - letters, by Tesseract. See image.h. The model is loaded before the walls, and
+ * nothing of it may start threads: the walls allow none. */
+#include <ctype.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tesseract/capi.h>
+
+#include "image.h"
+
+enum { DPI = 300, SENSE_LEAST = 50, HEIGHTS_MAX = 400 };
+
+static TessBaseAPI *engine; /* made before the walls */
+
+bool words_prepare(void)
+{
+    /* regions that would be done by several threads are done by this one */
+    omp_set_max_active_levels(0);
+    engine = TessBaseAPICreate();
+    if (!engine || TessBaseAPIInit2(engine, NULL, "eng", OEM_LSTM_ONLY) != 0)
+        return false;
+    TessBaseAPISetVariable(engine, "debug_file", "/dev/null");
+    return true;
+}
+
+bool words_speak(const char *languages)
+{
+    return !strcmp(languages, "eng");
+}
+
+const char *words_version(void)
+{
+    return TessVersion();
+}
+
+/* Starts reading; false: it did not end in time, or failed. */
+static bool recognize(struct shot *s, PIX *picture, int psm)
+{
+    ETEXT_DESC *monitor = TessMonitorCreate();
+    int64_t left = shot_left_ms(s);
+    bool good;
+
+    TessMonitorSetDeadlineMSecs(monitor, left > 100 ? (int)left : 100);
+    TessBaseAPISetPageSegMode(engine, (TessPageSegMode)psm);
+    TessBaseAPISetImage2(engine, picture);
+    TessBaseAPISetSourceResolution(engine, DPI);
+    good = TessBaseAPIRecognize(engine, monitor) == 0;
+    TessMonitorDelete(monitor);
+    return good;
+}
+
+/* Returns a box of the cleaned picture as one of the shot. */
+static struct image_box box_back(const struct shot *s, int left, int top, int right, int bottom)
+{
+    double zoom = s->zoom, middle_x = pixGetWidth(s->work) / 2.0,
+           middle_y = pixGetHeight(s->work) / 2.0, w = (right - left) / zoom,
+           h = (bottom - top) / zoom, x = left / zoom + w / 2 - middle_x,
+           y = top / zoom + h / 2 - middle_y, c = cos(s->skew), sn = sin(s->skew);
+
+    return found_box(
+        s, s->scale, x * c + y * sn + middle_x - w / 2, y * c - x * sn + middle_y - h / 2, w, h);
+}
+
+static void grow(struct image_box *a, const struct image_box *b)
+{
+    uint32_t right = a->x + a->w > b->x + b->w ? a->x + a->w : b->x + b->w,
+             bottom = a->y + a->h > b->y + b->h ? a->y + a->h : b->y + b->h;
+
+    a->x = a->x < b->x ? a->x : b->x;
+    a->y = a->y < b->y ? a->y : b->y;
+    a->w = right - a->x;
+    a->h = bottom - a->y;
+}
+
+struct place { /* where the next word stands */
+    uint32_t block;
+    bool new_line, new_block;
+};
+
+static void add_word(
+    struct shot *s, const char *text, int confidence, struct image_box box, struct place *place)
+{
+    struct found *f = &s->found;
+    struct image_answer *h = &f->head;
+    size_t n = strlen(text);
+    struct image_line *line;
+
+    if (!n || n > sizeof(f->text) - h->n_text || h->n_words == IMAGE_ROOM_WORDS)
+        return;
+    if (place->new_block && h->n_lines)
+        place->block++;
+    if (place->new_line || place->new_block || !h->n_lines)
+        f->lines[h->n_lines++] = (struct image_line){
+            .box = box, .first_word = h->n_words, .block = place->block};
+    place->new_line = place->new_block = false;
+    line = &f->lines[h->n_lines - 1];
+    line->n_words++;
+    grow(&line->box, &box);
+    f->words[h->n_words++] = (struct image_word){.text = {h->n_text, (uint32_t)n},
+        .box = box,
+        .confidence = (uint32_t)confidence,
+        .line = h->n_lines - 1,
+        .block = line->block};
+    memcpy(f->text + h->n_text, text, n);
+    h->n_text += (uint32_t)n;
+}
+
+/* Tells whether there is a letter or digit in it. */
+static bool says_something(const char *text)
+{
+    for (; *text; text++) {
+        if (isalnum((unsigned char)*text) || (unsigned char)*text >= 0x80)
+            return true;
+    }
+    return false;
+}
+
+void words_read(struct shot *s, PIX *picture, int psm, int least)
+{
+    struct place place = {.new_line = true, .new_block = true};
+    TessResultIterator *at;
+
+    if (s->found.head.n_lines)
+        place.block = s->found.lines[s->found.head.n_lines - 1].block;
+    if (!recognize(s, picture, psm)) {
+        s->found.head.stopped = s->found.head.stopped ? s->found.head.stopped : 1 + s->step;
+        return;
+    }
+    at = TessBaseAPIGetIterator(engine);
+    while (at) {
+        const TessPageIterator *page = TessResultIteratorGetPageIteratorConst(at);
+        int left, top, right, bottom, sure = (int)TessResultIteratorConfidence(at, RIL_WORD);
+        char *text = TessResultIteratorGetUTF8Text(at, RIL_WORD);
+
+        place.new_block |= TessPageIteratorIsAtBeginningOf(page, RIL_BLOCK) != 0;
+        place.new_line |= TessPageIteratorIsAtBeginningOf(page, RIL_TEXTLINE) != 0;
+        sure = sure < 0 ? 0 : sure > 100 ? 100 : sure;
+        if (text && sure >= least && (sure >= 70 || says_something(text)) &&
+            TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom))
+            add_word(s, text, sure, box_back(s, left, top, right, bottom), &place);
+        if (text)
+            TessDeleteText(text);
+        if (!TessResultIteratorNext(at, RIL_WORD))
+            break;
+    }
+    if (at)
+        TessResultIteratorDelete(at);
+    TessBaseAPIClear(engine);
+}
+
+double words_sense(struct shot *s, PIX *picture)
+{
+    double sense = 0;
+    TessResultIterator *at;
+
+    if (!recognize(s, picture, PSM_SPARSE_TEXT))
+        return 0;
+    for (at = TessBaseAPIGetIterator(engine); at;) {
+        float sure = TessResultIteratorConfidence(at, RIL_WORD);
+        char *text = TessResultIteratorGetUTF8Text(at, RIL_WORD);
+
+        if (text && strlen(text) >= 3 && sure >= SENSE_LEAST)
+            sense += sure * (double)strlen(text) / 100;
+        if (text)
+            TessDeleteText(text);
+        if (!TessResultIteratorNext(at, RIL_WORD))
+            break;
+    }
+    if (at)
+        TessResultIteratorDelete(at);
+    TessBaseAPIClear(engine);
+    return sense;
+}
+
+void words_drop(struct shot *s)
+{
+    /* the text of codes is before that of words, and there are no codes after words */
+    if (s->found.head.n_words)
+        s->found.head.n_text = s->found.words[0].text.at;
+    s->found.head.n_words = s->found.head.n_lines = 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Notes the median height of small letters: a word of capitals and digits is higher. */
+void words_measure(struct shot *s)
+{
+    static int heights[HEIGHTS_MAX];
+    struct found *f = &s->found;
+    int n = 0;
+
+    for (uint32_t i = 0; i < f->head.n_words && n < HEIGHTS_MAX; i++) {
+        const struct image_word *w = &f->words[i];
+        char text[40];
+
+        if (w->confidence < 60 || w->text.n < 2 || w->text.n >= sizeof(text))
+            continue;
+        memcpy(text, f->text + w->text.at, w->text.n);
+        text[w->text.n] = 0;
+        if (!text[strspn(text, "acemnorsuvwxz")])
+            heights[n++] = (int)w->box.h * 10;
+        else if (!text[strcspn(text, "gjpqy,;()/|")])
+            heights[n++] = (int)w->box.h * 7;
+    }
+    qsort(heights, (size_t)n, sizeof(heights[0]), by_size);
+    f->head.x_height = n ? (uint32_t)heights[n / 2] : 0;
+}
