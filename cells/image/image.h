@@ -70,6 +70,7 @@ void codes_read(struct shot *s, PIX *grey, double scale);
 /* The whole page, then its parts. scale: as codes_read. */
 void matrix_of_page(struct shot *s, PIX *grey, double scale);
 void matrix_of_parts(struct shot *s, PIX *grey, double scale);
+void maxicodes_of_page(struct shot *s, PIX *grey, double scale);
 
 /* ---- pixels and letters ---- */
 

@@ -6,6 +6,7 @@
 #include "image.h"
 
 enum { RULE_MIN = 100, RULE_THICK = 14, LETTER_MIN = 6, LETTER_MAX = 120, LETTERS_LOW = 22 };
+enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
 enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
 
 /* Tells whether the light is uneven: little of the picture is really white. */
@@ -52,6 +53,41 @@ static void paint_codes(struct shot *s, PIX *grey, PIX *dark)
         paint(grey, dark, (int)(b->x * s->scale) - 3, (int)(b->y * s->scale) - 3,
             (int)(b->w * s->scale) + 6, (int)(b->h * s->scale) + 6);
     }
+}
+
+/* Tells whether a part is a dense square of many dots: a code that could not be read, whose dots
+ * would be taken for letters. */
+static bool is_pattern(PIX *dark, BOX *b)
+{
+    PIX *part;
+    l_int32 dots = 0;
+    float ink = 0;
+
+    if (b->w < PATTERN_MIN || b->h < PATTERN_MIN || b->w > 1.6 * b->h || b->h > 1.6 * b->w)
+        return false;
+    part = pixClipRectangle(dark, b, NULL);
+    if (part) {
+        pixForegroundFraction(part, &ink);
+        pixCountConnComp(part, 8, &dots);
+    }
+    pixDestroy(&part);
+    return ink > 0.3F && dots >= PATTERN_DOTS;
+}
+
+static void paint_patterns(PIX *grey, PIX *dark)
+{
+    PIX *closed = pixCloseSafeBrick(NULL, dark, 9, 9);
+    BOXA *parts = closed ? pixConnCompBB(closed, 8) : NULL;
+
+    for (int i = 0; parts && i < boxaGetCount(parts); i++) {
+        BOX *b = boxaGetBox(parts, i, L_CLONE);
+
+        if (is_pattern(dark, b))
+            paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
+        boxDestroy(&b);
+    }
+    boxaDestroy(&parts);
+    pixDestroy(&closed);
 }
 
 /* Finds the rules of one direction, notes and paints them. */
@@ -152,6 +188,7 @@ bool shot_clean(struct shot *s)
     dark = grey ? dark_of(grey) : NULL;
     if (dark) {
         paint_codes(s, grey, dark);
+        paint_patterns(grey, dark);
         straighten(s, &grey, &dark);
         take_rules(s, grey, dark, true);
         take_rules(s, grey, dark, false);

@@ -1,6 +1,6 @@
 /* image_crops.c - codes of two dimensions, first on the whole page, then on the parts of it that
- * look like one. See image.h. libzxing misses a Data Matrix in a page and finds it alone; it reads
- * a MaxiCode only where nothing else is in the picture. */
+ * look like one. See image.h. libzxing misses a Data Matrix in a page and finds it alone. A
+ * MaxiCode it reads only where nothing else is in the picture: its rings tell where it is. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,6 +9,10 @@
 #include "image_matrix.h"
 
 enum { PARTS_MAX = 12, SIDE_MIN = 40, CLOSE = 9, MARGIN = 10, CODES_MAX = 16 };
+enum { RINGS_MAX = 2000, RING_MIN = 12, RING_MAX = 400 };
+
+/* A MaxiCode is so many times as wide as its outer ring. */
+static const double wide = 3.29;
 
 static struct matrix_code read[CODES_MAX];
 
@@ -86,43 +90,110 @@ static BOXA *parts_of(PIX *grey)
     return parts;
 }
 
-/* Reads a MaxiCode: its hexagons are not on a grid of squares, so that alone is asked for where
- * a part is about square. It is as wide as 30 of them, and stands in four ways. */
-static size_t read_maxicode(struct shot *s, PIX *part, double scale, double zoom, const BOX *b)
-{
-    size_t n = 0;
-
-    for (int quarter = 0; quarter < 4 && !n; quarter++) {
-        PIX *turned = pixRotateOrth(part, quarter);
-
-        n = turned ? read_at(s, turned, scale, zoom, b->x, b->y, true) : 0;
-        pixDestroy(&turned);
-    }
-    return n;
-}
-
 static void read_part(struct shot *s, PIX *grey, double scale, const BOX *b)
 {
     BOX *around = boxCreate(b->x - MARGIN, b->y - MARGIN, b->w + 2 * MARGIN, b->h + 2 * MARGIN),
         *cut = NULL;
     PIX *part = around ? pixClipRectangle(grey, around, &cut) : NULL,
         *framed = part ? pixAddBorderGeneral(part, MARGIN, MARGIN, MARGIN, MARGIN, 255) : NULL;
-    bool square = b->w < 1.25 * b->h && b->h < 1.25 * b->w;
     size_t n = 0;
 
     for (int zoom = 1; zoom <= 2 && framed && cut && !n && shot_left_ms(s) > 0; zoom++) {
         PIX *larger = zoom == 1 ? pixClone(framed) : pixScaleGray2xLI(framed);
-        BOX at = {.x = cut->x - MARGIN, .y = cut->y - MARGIN};
 
-        n = larger ? read_at(s, larger, scale, zoom, at.x, at.y, false) : 0;
-        if (!n && larger && square)
-            n = read_maxicode(s, larger, scale, zoom, &at);
+        if (larger)
+            n = read_at(s, larger, scale, zoom, cut->x - MARGIN, cut->y - MARGIN, false);
         pixDestroy(&larger);
     }
     pixDestroy(&framed);
     pixDestroy(&part);
     boxDestroy(&cut);
     boxDestroy(&around);
+}
+
+/* ---- MaxiCode ---- */
+
+/* Tells whether two boxes are an outer and a middle ring around one point. */
+static bool are_rings(const BOX *outer, const BOX *inner)
+{
+    double x = outer->x + outer->w / 2.0 - inner->x - inner->w / 2.0,
+           y = outer->y + outer->h / 2.0 - inner->y - inner->h / 2.0, slack = 2 + outer->w * 0.04,
+           share = (double)inner->w / outer->w;
+
+    return share > 0.5 && share < 0.75 && fabs(x) < slack && fabs(y) < slack;
+}
+
+/* Reads the MaxiCode around a ring, which may stand in four ways. Read or not, it is painted over
+ * in the picture afterwards: its dots would be taken for letters. */
+static void read_maxicode(struct shot *s, PIX *grey, double scale, const BOX *ring)
+{
+    int half = (int)(ring->w * wide / 2 * 1.04);
+    BOX *around = boxCreateValid(
+            ring->x + ring->w / 2 - half, ring->y + ring->h / 2 - half, 2 * half, 2 * half),
+        *cut = NULL;
+    PIX *part = around ? pixClipRectangle(grey, around, &cut) : NULL;
+    size_t n = 0;
+
+    for (int quarter = 0; quarter < 4 && part && cut && !n; quarter++) {
+        PIX *turned = pixRotateOrth(part, quarter),
+            *framed = turned ? pixAddBorderGeneral(turned, MARGIN, MARGIN, MARGIN, MARGIN, 255)
+                             : NULL;
+
+        if (framed)
+            n = read_at(s, framed, scale, 1, cut->x - MARGIN, cut->y - MARGIN, true);
+        pixDestroy(&framed);
+        pixDestroy(&turned);
+    }
+    if (cut)
+        pixSetInRectArbitrary(grey, cut, 255);
+    pixDestroy(&part);
+    boxDestroy(&cut);
+    boxDestroy(&around);
+}
+
+/* Returns the boxes of dark parts that may be rings. */
+static BOXA *rings_of(PIX *grey)
+{
+    PIX *dark = NULL;
+    BOXA *all, *rings = boxaCreate(16);
+
+    if (pixOtsuAdaptiveThreshold(
+            grey, pixGetWidth(grey), pixGetHeight(grey), 0, 0, 0.1F, NULL, &dark))
+        dark = NULL;
+    all = dark ? pixConnCompBB(dark, 8) : NULL;
+    for (int i = 0; all && rings && i < boxaGetCount(all) && boxaGetCount(rings) < RINGS_MAX; i++) {
+        BOX *b = boxaGetBox(all, i, L_CLONE);
+
+        if (b->w >= RING_MIN && b->w <= RING_MAX && abs(b->w - b->h) <= 1 + b->w / 12)
+            boxaAddBox(rings, b, L_CLONE);
+        boxDestroy(&b);
+    }
+    boxaDestroy(&all);
+    pixDestroy(&dark);
+    return rings;
+}
+
+void maxicodes_of_page(struct shot *s, PIX *grey, double scale)
+{
+    BOXA *rings = rings_of(grey);
+    int n = rings ? boxaGetCount(rings) : 0;
+
+    for (int i = 0; i < n && shot_left_ms(s) > 0; i++) {
+        BOX *outer = boxaGetBox(rings, i, L_CLONE);
+
+        for (int k = 0; k < n; k++) {
+            BOX *inner = boxaGetBox(rings, k, L_CLONE);
+            bool found = outer->w >= 2 * RING_MIN && are_rings(outer, inner);
+
+            boxDestroy(&inner);
+            if (found) {
+                read_maxicode(s, grey, scale, outer);
+                break;
+            }
+        }
+        boxDestroy(&outer);
+    }
+    boxaDestroy(&rings);
 }
 
 void matrix_of_parts(struct shot *s, PIX *grey, double scale)

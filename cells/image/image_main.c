@@ -86,6 +86,7 @@ static void find_codes(struct shot *s)
         step_end(s);
     }
     if (step_begin(s, IMAGE_CROPS)) {
+        maxicodes_of_page(s, s->work, s->scale);
         matrix_of_parts(s, s->work, s->scale);
         step_end(s);
     }
@@ -93,18 +94,21 @@ static void find_codes(struct shot *s)
 
 /* ---- words ---- */
 
-/* Tells whether most of what was read looks like words. */
-static bool reads_well(const struct found *f)
+/* Tells whether most of what was read looks like words, and how their lines stand. */
+static bool reads_well(const struct found *f, uint32_t *ret_turned)
 {
-    uint32_t all = 0, good = 0;
+    uint32_t all = 0, good[4] = {0}, best = 0;
 
     for (uint32_t i = 0; i < f->head.n_words; i++) {
         const struct image_word *w = &f->words[i];
 
         all += w->text.n;
-        good += w->text.n >= 3 && w->confidence >= 60 ? w->text.n : 0;
+        good[w->orientation / 90] += w->text.n >= 3 && w->confidence >= 60 ? w->text.n : 0;
     }
-    return good >= SENSE_ENOUGH && good * 2 > all;
+    for (uint32_t i = 1; i < 4; i++)
+        best = good[i] > good[best] ? i : best;
+    *ret_turned = best * 90;
+    return good[best] >= SENSE_ENOUGH && good[best] * 2 > all;
 }
 
 /* Returns the turn in which the words of the cleaned picture can be read best. */
@@ -188,25 +192,31 @@ static void read_rest(struct shot *s)
     step_end(s);
 }
 
+/* Turns the picture and reads it once more. */
+static void read_turned(struct shot *s, uint32_t turn)
+{
+    words_drop(s);
+    shot_turn(s, turn, WHARF_IMAGE_TURNED_WORDS);
+    clean(s);
+    read_page(s);
+}
+
 static void find_words(struct shot *s)
 {
-    uint32_t turn;
+    uint32_t turned, turn = 0;
 
     read_page(s);
     if (!s->clean)
         return;
-    if (reads_well(&s->found)) {
+    if (reads_well(&s->found, &turned)) {
         s->found.head.turned_by = WHARF_IMAGE_TURNED_WORDS;
+        turn = (360 - turned) % 360;
     } else if (step_begin(s, IMAGE_TURN)) {
         turn = best_turn(s);
         step_end(s);
-        if (turn) {
-            words_drop(s);
-            shot_turn(s, turn, WHARF_IMAGE_TURNED_WORDS);
-            clean(s);
-            read_page(s);
-        }
     }
+    if (turn)
+        read_turned(s, turn);
     read_rest(s);
     words_measure(s);
 }

@@ -79,8 +79,7 @@ struct place { /* where the next word stands */
     bool new_line, new_block;
 };
 
-static void add_word(
-    struct shot *s, const char *text, int confidence, struct image_box box, struct place *place)
+static void add_word(struct shot *s, const char *text, struct image_word word, struct place *place)
 {
     struct found *f = &s->found;
     struct image_answer *h = &f->head;
@@ -93,28 +92,65 @@ static void add_word(
         place->block++;
     if (place->new_line || place->new_block || !h->n_lines)
         f->lines[h->n_lines++] = (struct image_line){
-            .box = box, .first_word = h->n_words, .block = place->block};
+            .box = word.box, .first_word = h->n_words, .block = place->block};
     place->new_line = place->new_block = false;
     line = &f->lines[h->n_lines - 1];
     line->n_words++;
-    grow(&line->box, &box);
-    f->words[h->n_words++] = (struct image_word){.text = {h->n_text, (uint32_t)n},
-        .box = box,
-        .confidence = (uint32_t)confidence,
-        .line = h->n_lines - 1,
-        .block = line->block};
+    grow(&line->box, &word.box);
+    word.text = (struct image_text){h->n_text, (uint32_t)n};
+    word.line = h->n_lines - 1;
+    word.block = line->block;
+    f->words[h->n_words++] = word;
     memcpy(f->text + h->n_text, text, n);
     h->n_text += (uint32_t)n;
 }
 
-/* Tells whether there is a letter or digit in it. */
-static bool says_something(const char *text)
+/* Tells whether there is a letter or digit in it, or a sign that captions end with and that is
+ * sure. */
+static bool says_something(const char *text, int sure)
 {
+    if (sure >= 70 && text[0] && strchr("#&+%/", text[0]) && !text[1])
+        return true;
     for (; *text; text++) {
         if (isalnum((unsigned char)*text) || (unsigned char)*text >= 0x80)
             return true;
     }
     return false;
+}
+
+/* Returns how far the line of a word is turned clockwise. Lines that go down are told as those of
+ * a script that is written down, which none of the models here is. */
+static uint32_t turn_of_line(TessPageIterator *page)
+{
+    TessOrientation orientation;
+    TessWritingDirection direction;
+    TessTextlineOrder order;
+    float deskew;
+
+    TessPageIteratorOrientation(page, &orientation, &direction, &order, &deskew);
+    if (direction == WRITING_DIRECTION_TOP_TO_BOTTOM)
+        return ((uint32_t)orientation + 1) % 4 * 90;
+    return (uint32_t)orientation % 4 * 90;
+}
+
+static void take_word(struct shot *s, TessResultIterator *at, int least, struct place *place)
+{
+    TessPageIterator *page = TessResultIteratorGetPageIterator(at);
+    int left, top, right, bottom, sure = (int)TessResultIteratorConfidence(at, RIL_WORD);
+    char *text = TessResultIteratorGetUTF8Text(at, RIL_WORD);
+
+    place->new_block |= TessPageIteratorIsAtBeginningOf(page, RIL_BLOCK) != 0;
+    place->new_line |= TessPageIteratorIsAtBeginningOf(page, RIL_TEXTLINE) != 0;
+    sure = sure < 0 ? 0 : sure > 100 ? 100 : sure;
+    if (text && sure >= least && says_something(text, sure) &&
+        TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom))
+        add_word(s, text,
+            (struct image_word){.box = box_back(s, left, top, right, bottom),
+                .confidence = (uint32_t)sure,
+                .orientation = turn_of_line(page)},
+            place);
+    if (text)
+        TessDeleteText(text);
 }
 
 void words_read(struct shot *s, PIX *picture, int psm, int least)
@@ -129,24 +165,12 @@ void words_read(struct shot *s, PIX *picture, int psm, int least)
         return;
     }
     at = TessBaseAPIGetIterator(engine);
-    while (at) {
-        const TessPageIterator *page = TessResultIteratorGetPageIteratorConst(at);
-        int left, top, right, bottom, sure = (int)TessResultIteratorConfidence(at, RIL_WORD);
-        char *text = TessResultIteratorGetUTF8Text(at, RIL_WORD);
-
-        place.new_block |= TessPageIteratorIsAtBeginningOf(page, RIL_BLOCK) != 0;
-        place.new_line |= TessPageIteratorIsAtBeginningOf(page, RIL_TEXTLINE) != 0;
-        sure = sure < 0 ? 0 : sure > 100 ? 100 : sure;
-        if (text && sure >= least && (sure >= 70 || says_something(text)) &&
-            TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom))
-            add_word(s, text, sure, box_back(s, left, top, right, bottom), &place);
-        if (text)
-            TessDeleteText(text);
-        if (!TessResultIteratorNext(at, RIL_WORD))
-            break;
-    }
-    if (at)
+    if (at) {
+        do
+            take_word(s, at, least, &place);
+        while (TessResultIteratorNext(at, RIL_WORD));
         TessResultIteratorDelete(at);
+    }
     TessBaseAPIClear(engine);
 }
 
@@ -198,7 +222,7 @@ void words_measure(struct shot *s)
         const struct image_word *w = &f->words[i];
         char text[40];
 
-        if (w->confidence < 60 || w->text.n < 2 || w->text.n >= sizeof(text))
+        if (w->confidence < 60 || w->orientation || w->text.n < 2 || w->text.n >= sizeof(text))
             continue;
         memcpy(text, f->text + w->text.at, w->text.n);
         text[w->text.n] = 0;

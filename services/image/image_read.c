@@ -93,8 +93,9 @@ static void read_words(struct reading *r, const struct image_word *from, wharf_i
         wharf_str text = text_of(r, &w->text);
 
         r->bad = r->bad || !text.n || !utf8_valid(text.p, text.n) || memchr(text.p, 0, text.n) ||
-                 w->confidence > 100 || w->line >= r->head.n_lines;
-        words[i] = (wharf_image_word){text, box_of(r, &w->box), w->confidence, w->line, w->block};
+                 w->confidence > 100 || w->orientation > 359 || w->line >= r->head.n_lines;
+        words[i] = (wharf_image_word){
+            text, box_of(r, &w->box), w->confidence, w->line, w->block, w->orientation};
     }
     ret->words = words;
 }

@@ -82,7 +82,7 @@ struct image_code {
 struct image_word {
     struct image_text text;
     struct image_box box;
-    uint32_t confidence, line, block;
+    uint32_t confidence, line, block, orientation;
 };
 
 struct image_line {

@@ -73,6 +73,7 @@ typedef struct wharf_image_word {
     wharf_image_box box;
     uint32_t confidence; /* 0 to 100 */
     uint32_t line, block; /* from 0 on; line: into lines */
+    uint32_t orientation; /* degrees clockwise that its line is turned: 0, 90, 180, 270 */
 } wharf_image_word;
 
 typedef struct wharf_image_line { /* in reading order */
