@@ -45,13 +45,18 @@ static void paint(PIX *grey, PIX *dark, int x, int y, int w, int h)
     boxDestroy(&box);
 }
 
+/* Paints codes over. The last bars of a linear code are outside of what was scanned. */
 static void paint_codes(struct shot *s, PIX *grey, PIX *dark)
 {
     for (uint32_t i = 0; i < s->found.head.n_codes; i++) {
-        const struct image_box *b = &s->found.codes[i].box;
+        const struct image_code *c = &s->found.codes[i];
+        bool across = c->orientation % 180 < 45 || c->orientation % 180 > 135,
+             linear = c->symbology < IMAGE_QR;
+        int x = (int)(c->box.x * s->scale), y = (int)(c->box.y * s->scale),
+            w = (int)(c->box.w * s->scale), h = (int)(c->box.h * s->scale),
+            by_x = 3 + (linear && across ? w / 40 : 0), by_y = 3 + (linear && !across ? h / 40 : 0);
 
-        paint(grey, dark, (int)(b->x * s->scale) - 3, (int)(b->y * s->scale) - 3,
-            (int)(b->w * s->scale) + 6, (int)(b->h * s->scale) + 6);
+        paint(grey, dark, x - by_x, y - by_y, w + 2 * by_x, h + 2 * by_y);
     }
 }
 

@@ -6,8 +6,10 @@
  * is read once more without it. Nothing that the cell sends is believed: image_read.c. */
 #include "image/host_image.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cell/shared.h"
 #include "config/config.h"
@@ -77,11 +79,11 @@ static wharf_status take_failure(wharf_req *req, struct image_work *w, const cha
     return died(w);
 }
 
-/* Tells whether a run that ended badly is worth another one, without the step it ended in. */
-static bool may_go_without(const struct image_work *w, enum cell_status status)
+/* Tells whether a run that ended badly is worth another one: without the step it ended in, or as it
+ * was when it never began. */
+static bool may_go_again(const struct image_work *w, enum cell_status status)
 {
-    return (status == CELL_CRASHED || status == CELL_MEMORY) && w->last_step > IMAGE_OPEN &&
-           w->last_step < IMAGE_STEPS;
+    return (status == CELL_CRASHED || status == CELL_MEMORY) && w->last_step != IMAGE_OPEN;
 }
 
 static wharf_status take_end(wharf_req *req, struct image_work *w, wharf_str said, bool *ret_again)
@@ -107,7 +109,7 @@ static wharf_status take_end(wharf_req *req, struct image_work *w, wharf_str sai
     case CELL_CANCELED:
         break;
     }
-    *ret_again = may_go_without(w, end->status);
+    *ret_again = may_go_again(w, end->status);
     if (end->status == CELL_MEMORY)
         return judge(w, WHARF_IMAGE_DIED, WHARF_S("it takes too much memory"));
     return died(w);
@@ -163,13 +165,23 @@ static bool write_call(const wharf_image_wish *wish, struct image_call *call)
     return true;
 }
 
+/* Tells whether the program is where the setting says; without a setting the pool has looked. */
+static bool is_there(const char *dir)
+{
+    char path[1024];
+
+    return !dir || !dir[0] ||
+           (snprintf(path, sizeof(path), "%s/wharf-cell-image", dir) < (int)sizeof(path) &&
+               access(path, X_OK) == 0);
+}
+
 static wharf_status read_picture(wharf_req *req, const wharf_image_wish *wish, struct image_work *w)
 {
     wharf_status s = WHARF_OK;
     struct stat st;
     bool again = true;
 
-    if (!w->pool)
+    if (!w->pool || !is_there(req->engine->config->cell_dir))
         return req_fail(req, ERR_MODULE_UNAVAILABLE, NULL,
             "pictures can't be read here: the program wharf-cell-image is missing");
     if (!write_call(wish, &w->call))
@@ -180,7 +192,7 @@ static wharf_status read_picture(wharf_req *req, const wharf_image_wish *wish, s
         return judge(w, WHARF_IMAGE_SIZE, WHARF_S("it has more than 64 MiB"));
     for (unsigned i = 0; i < TRIES && again && s == WHARF_OK; i++) {
         s = run_once(req, w, &again);
-        if (again)
+        if (again && w->last_step < IMAGE_STEPS)
             w->call.skip |= 1U << w->last_step;
     }
     return s;

@@ -87,20 +87,31 @@ static void print_words(const wharf_image_read *r)
     printf("]");
 }
 
+static void print_rules(const wharf_image_read *r)
+{
+    printf(",\"rules\":[");
+    for (uint32_t i = 0; i < r->n_rules; i++) {
+        printf("%s", i ? "," : "");
+        print_box(&r->rules[i]);
+    }
+    putchar(']');
+}
+
 static void print_read(const wharf_image_read *r)
 {
     const wharf_image_figures *f = &r->figures;
 
     printf(
         ",\"format\":\"%s\",\"width\":%u,\"height\":%u,\"turn\":%u,\"turned_by\":%u,\"photo\":%d,"
-        "\"whole\":%d,\"stopped\":\"%s\",\"x_height\":%u,\"rules\":%u,\"version\":\"%s\"",
+        "\"whole\":%d,\"stopped\":\"%s\",\"x_height\":%u,\"version\":\"%s\"",
         r->format, r->width, r->height, r->turn, r->turned_by, r->photo, r->whole,
-        r->stopped ? r->stopped : "", r->x_height, r->n_rules, r->engine_version);
+        r->stopped ? r->stopped : "", r->x_height, r->engine_version);
     printf(",\"figures\":[%u,%u,%u,%u,%u,%u,%u],\"steps\":{", f->text_lines, f->line_height,
         f->line_height_spread, f->ink, f->wide_rules, f->long_linear, f->matrix);
     for (uint32_t i = 0; i < r->n_steps; i++)
         printf("%s\"%s%u\":%u", i ? "," : "", r->steps[i].name, i, r->steps[i].ms);
     printf("}");
+    print_rules(r);
     print_codes(r);
     print_words(r);
 }
