@@ -123,32 +123,46 @@ static bool are_rings(const BOX *outer, const BOX *inner)
     return share > 0.5 && share < 0.75 && fabs(x) < slack && fabs(y) < slack;
 }
 
-/* Reads the MaxiCode around a ring, which may stand in four ways. Read or not, it is painted over
- * in the picture afterwards: its dots would be taken for letters. */
-static void read_maxicode(struct shot *s, PIX *grey, double scale, const BOX *ring)
+/* Reads a part of the picture as a MaxiCode, which may stand in four ways. */
+static size_t read_four_ways(struct shot *s, PIX *part, double scale, const BOX *at)
 {
-    int half = (int)(ring->w * wide / 2 * 1.04);
-    BOX *around = boxCreateValid(
-            ring->x + ring->w / 2 - half, ring->y + ring->h / 2 - half, 2 * half, 2 * half),
-        *cut = NULL;
-    PIX *part = around ? pixClipRectangle(grey, around, &cut) : NULL;
     size_t n = 0;
 
-    for (int quarter = 0; quarter < 4 && part && cut && !n; quarter++) {
+    for (int quarter = 0; quarter < 4 && !n; quarter++) {
         PIX *turned = pixRotateOrth(part, quarter),
             *framed = turned ? pixAddBorderGeneral(turned, MARGIN, MARGIN, MARGIN, MARGIN, 255)
                              : NULL;
 
         if (framed)
-            n = read_at(s, framed, scale, 1, cut->x - MARGIN, cut->y - MARGIN, true);
+            n = read_at(s, framed, scale, 1, at->x - MARGIN, at->y - MARGIN, true);
         pixDestroy(&framed);
         pixDestroy(&turned);
     }
-    if (cut)
-        pixSetInRectArbitrary(grey, cut, 255);
-    pixDestroy(&part);
-    boxDestroy(&cut);
-    boxDestroy(&around);
+    return n;
+}
+
+/* Reads the MaxiCode around a ring. Read or not, it is painted over in the picture afterwards: its
+ * dots would be taken for letters. */
+static void read_maxicode(struct shot *s, PIX *grey, double scale, const BOX *ring)
+{
+    static const double margins[] = {1.12, 1.05}; /* what stands beside it may be near */
+    size_t n = 0;
+
+    for (int i = 0; i < 2 && !n; i++) {
+        int half = (int)(ring->w * wide / 2 * margins[i]);
+        BOX *around = boxCreateValid(
+                ring->x + ring->w / 2 - half, ring->y + ring->h / 2 - half, 2 * half, 2 * half),
+            *cut = NULL;
+        PIX *part = around ? pixClipRectangle(grey, around, &cut) : NULL;
+
+        if (part && cut)
+            n = read_four_ways(s, part, scale, cut);
+        if (cut && (n || i == 1))
+            pixSetInRectArbitrary(grey, cut, 255);
+        pixDestroy(&part);
+        boxDestroy(&cut);
+        boxDestroy(&around);
+    }
 }
 
 /* Returns the boxes of dark parts that may be rings. */

@@ -5,10 +5,12 @@
 
 static PIX *decode(const unsigned char *p, const struct head *head)
 {
+    PIX *pix = NULL;
+
     /* a label has no colours; what a JPEG has of them costs as much again */
     if (head->format == IMAGE_JPEG)
-        return pixReadMemJpeg(p, head->n, 0, 1, NULL, L_JPEG_READ_LUMINANCE);
-    return pixReadMem(p, head->n);
+        pix = pixReadMemJpeg(p, head->n, 0, 1, NULL, L_JPEG_READ_LUMINANCE);
+    return pix ? pix : pixReadMem(p, head->n);
 }
 
 /* Gives the picture back as 8 bits of grey on white, and takes it. */
