@@ -67,7 +67,7 @@ bool codes_prepare(void);
 /* Reads linear codes of a grey picture, which is the shot's by so much. */
 void codes_read(struct shot *s, PIX *grey, double scale);
 
-/* The whole page, then its parts. scale: as codes_read. */
+/* Reads the whole page, then its parts. scale: as codes_read. */
 void matrix_of_page(struct shot *s, PIX *grey, double scale);
 void matrix_of_parts(struct shot *s, PIX *grey, double scale);
 void maxicodes_of_page(struct shot *s, PIX *grey, double scale);
@@ -88,13 +88,14 @@ void words_read(struct shot *s, PIX *picture, int psm, int least);
 /* Returns how well the letters of a picture can be read: confidence times letters. */
 double words_sense(struct shot *s, PIX *picture);
 void words_drop(struct shot *s);
+void words_sift(struct shot *s);
 void words_measure(struct shot *s);
 const char *words_version(void);
 
 /* ---- image_found.c ---- */
 
 void found_code(struct shot *s, const char *value, size_t n, struct image_code code);
-/* The box is in pixels of a picture that is the shot's by so much; it is cut to the shot. */
+/* Makes a box of one in pixels of a picture that is the shot's by so much; it is cut to the shot. */
 struct image_box found_box(
     const struct shot *s, double scale, double x, double y, double w, double h);
 /* Sends the answer. */

@@ -8,6 +8,7 @@
 #include "image.h"
 
 enum { AGREE_UNCHECKED = 6, AGREE_CHECKED = 2, SHORT_MAX = 5 };
+enum { MANY_PIXELS = 4000000 }; /* of which every third line is read */
 
 static zbar_image_scanner_t *scanner; /* made before the walls */
 
@@ -79,6 +80,7 @@ static void take_symbol(struct shot *s, const zbar_symbol_t *symbol, double scal
 
 void codes_read(struct shot *s, PIX *grey, double scale)
 {
+    int every = pixGetWidth(grey) * pixGetHeight(grey) > MANY_PIXELS ? 3 : 1;
     zbar_image_t *image = zbar_image_create();
     l_uint8 *bytes = NULL;
     size_t n = 0;
@@ -87,6 +89,8 @@ void codes_read(struct shot *s, PIX *grey, double scale)
         zbar_image_set_format(image, zbar_fourcc('Y', '8', '0', '0'));
         zbar_image_set_size(image, (unsigned)pixGetWidth(grey), (unsigned)pixGetHeight(grey));
         zbar_image_set_data(image, bytes, n, NULL);
+        zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_X_DENSITY, every);
+        zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_Y_DENSITY, every);
         zbar_scan_image(scanner, image);
         for (const zbar_symbol_t *symbol = zbar_image_first_symbol(image); symbol;
              symbol = zbar_symbol_next(symbol))

@@ -145,7 +145,7 @@ static size_t read_four_ways(struct shot *s, PIX *part, double scale, const BOX 
  * dots would be taken for letters. */
 static void read_maxicode(struct shot *s, PIX *grey, double scale, const BOX *ring)
 {
-    static const double margins[] = {1.12, 1.05}; /* what stands beside it may be near */
+    static const double margins[] = {1.12, 1.06}; /* what stands beside it may be near */
     size_t n = 0;
 
     for (int i = 0; i < 2 && !n; i++) {

@@ -143,7 +143,7 @@ static const char *bmp_head(const unsigned char *p, size_t n, struct head *ret)
     return NULL;
 }
 
-/* Has Leptonica read the head of a kind, which it does without decoding. */
+/* Reads the head of a kind by Leptonica, which it does without decoding. */
 static const char *other_head(const unsigned char *p, size_t n, struct head *ret)
 {
     l_int32 format, width = 0, height = 0;

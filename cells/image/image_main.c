@@ -65,14 +65,22 @@ static void linear_at(struct shot *s, double by)
     pixDestroy(&pix);
 }
 
-/* Reads linear codes: the size that is likely first, others where it shows none. */
+/* Reads linear codes: the size that is likely first, others where it shows none and half of the
+ * time is left. Bars of a label are as wide in a picture of 3,600 pixels as they need to be. */
 static void find_linear(struct shot *s)
 {
-    static const double large[] = {0.5, 1, 0.35}, small[] = {1, 2, 0.5};
-    bool is_large = pixGetWidth(s->grey) > 1700 && pixGetHeight(s->grey) > 1700;
+    static const double sides[] = {1800, 3600, 1200}, small[] = {1, 2, 0.5};
+    int width = pixGetWidth(s->grey), height = pixGetHeight(s->grey),
+        side = width > height ? width : height;
+    bool is_large = width > 1700 && height > 1700;
 
-    for (int i = 0; i < 3 && !s->found.head.n_codes && shot_left_ms(s) > 0; i++)
-        linear_at(s, is_large ? large[i] : small[i]);
+    for (int i = 0; i < 3 && !s->found.head.n_codes; i++) {
+        double by = is_large ? sides[i] / side : small[i];
+
+        if (i > 0 && shot_left_ms(s) * 2 < s->call.budget_ms)
+            return;
+        linear_at(s, by < 1 || !is_large ? by : 1);
+    }
 }
 
 static void find_codes(struct shot *s)
@@ -218,6 +226,7 @@ static void find_words(struct shot *s)
     if (turn)
         read_turned(s, turn);
     read_rest(s);
+    words_sift(s);
     words_measure(s);
 }
 

@@ -49,8 +49,8 @@ static bool take(const Result &result, matrix_code *code)
     return true;
 }
 
-extern "C" size_t matrix_read(const unsigned char *grey, int width, int height, bool pure,
-    matrix_code *ret, size_t room)
+extern "C" size_t matrix_read(
+    const unsigned char *grey, int width, int height, bool pure, matrix_code *ret, size_t room)
 {
     size_t n = 0;
 

@@ -15,7 +15,8 @@ struct matrix_code {
     char value[4096];
 };
 
-/* Reads at most `room` codes. pure: the picture is a MaxiCode and nothing else. Returns how many. */
+/* Reads at most `room` codes and returns how many. pure: the picture is a MaxiCode and nothing
+ * else. */
 size_t matrix_read(const unsigned char *grey, int width, int height, bool pure,
     struct matrix_code *ret, size_t room);
 

@@ -10,7 +10,7 @@
 
 #include "image.h"
 
-enum { DPI = 300, SENSE_LEAST = 50, HEIGHTS_MAX = 400 };
+enum { DPI = 300, SENSE_LEAST = 50, LINE_LEAST = 55, HEIGHTS_MAX = 400 };
 
 static TessBaseAPI *engine; /* made before the walls */
 
@@ -111,8 +111,11 @@ static bool says_something(const char *text, int sure)
 {
     if (sure >= 70 && text[0] && strchr("#&+%/", text[0]) && !text[1])
         return true;
+    /* 0xc2 and 0xe2 begin dashes, dots and other signs */
     for (; *text; text++) {
-        if (isalnum((unsigned char)*text) || (unsigned char)*text >= 0x80)
+        unsigned char c = (unsigned char)*text;
+
+        if (isalnum(c) || (c >= 0xc3 && c != 0xe2))
             return true;
     }
     return false;
@@ -204,6 +207,39 @@ void words_drop(struct shot *s)
     if (s->found.head.n_words)
         s->found.head.n_text = s->found.words[0].text.at;
     s->found.head.n_words = s->found.head.n_lines = 0;
+}
+
+/* Returns the mean confidence of the words of a line. */
+static uint32_t sure_of(const struct found *f, const struct image_line *line)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < line->n_words; i++)
+        sum += f->words[line->first_word + i].confidence;
+    return sum / line->n_words;
+}
+
+/* Takes out the lines that are rather guessed than read: of pictograms, of folds, of dirt. */
+void words_sift(struct shot *s)
+{
+    struct found *f = &s->found;
+    uint32_t n_lines = 0, n_words = 0;
+
+    for (uint32_t i = 0; i < f->head.n_lines; i++) {
+        struct image_line line = f->lines[i];
+        uint32_t first = line.first_word;
+
+        if (sure_of(f, &line) < LINE_LEAST)
+            continue;
+        line.first_word = n_words;
+        for (uint32_t k = 0; k < line.n_words; k++) {
+            f->words[n_words] = f->words[first + k];
+            f->words[n_words++].line = n_lines;
+        }
+        f->lines[n_lines++] = line;
+    }
+    f->head.n_lines = n_lines;
+    f->head.n_words = n_words;
 }
 
 static int by_size(const void *a, const void *b)
