@@ -152,7 +152,8 @@ static void clean(struct shot *s)
 {
     if (!step_begin(s, IMAGE_CLEAN))
         return;
-    shot_clean(s);
+    if (!shot_clean(s) && !s->found.head.stopped)
+        s->found.head.stopped = 1 + IMAGE_CLEAN;
     step_end(s);
 }
 

@@ -216,7 +216,7 @@ static uint32_t sure_of(const struct found *f, const struct image_line *line)
 
     for (uint32_t i = 0; i < line->n_words; i++)
         sum += f->words[line->first_word + i].confidence;
-    return sum / line->n_words;
+    return line->n_words ? sum / line->n_words : 0;
 }
 
 /* Takes out the lines that are rather guessed than read: of pictograms, of folds, of dirt. */

@@ -21,16 +21,17 @@
 #include "util/turns.h"
 #include "wharf/errors.h"
 
-enum { SECOND = 1000000, DEADLINE_US = 12 * SECOND, WAIT_US = 10 * SECOND, TRIES = 2 };
+enum { SECOND = 1000000, DEADLINE_US = 12 * SECOND, WAIT_US = 10 * SECOND, TRIES = 2, CALLS = 50 };
 
 const struct cell_kind host_image_kind = {.name = "image",
     .min = 1,
     .max = 4,
     .calls = 1,
-    .owned_calls = 100,
+    .owned_calls = CALLS,
     .memory_mib = 1024,
     .growth_mib = 400,
-    .cpu_s = 300,
+    /* no call may be the one that ends it: it would be read again without a step */
+    .cpu_s = CALLS * DEADLINE_US / SECOND,
     .idle_s = 60,
     .frame_max = IMAGE_ANSWER_MAX,
     .log_fd = -1,

@@ -195,7 +195,7 @@ def test_cut_and_mutated(tmp_path, format):
     whole = labels.bytes_of(labels.label(size=(812, 860)).resize((406, 430)), format)
     chance = random.Random(format)
     files = [whole[:len(whole) * i // 12] for i in range(12)]
-    for _ in range(60):
+    for _ in range(30):
         data = bytearray(whole)
         for _ in range(chance.choice((1, 3, 20))):
             data[chance.randrange(min(len(data), chance.choice((64, 600, len(data)))))] = chance.choice((0, 1, 127, 128, 255, chance.randrange(256)))

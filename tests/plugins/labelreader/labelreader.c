@@ -113,11 +113,11 @@ static wharf_status read_picture(wharf_req *req, void *arg)
 {
     wharf_image_wish wish = {.head = WHARF_HEAD(wharf_image_wish)};
     wharf_image_read read = {.head = WHARF_HEAD(wharf_image_read)};
-    wharf_str text = {"", 0}, type, reason;
+    wharf_str text = {"", 0}, type, reason = {"", 0};
     const wharf_json *body;
     wharf_blob_writer *file;
-    const char *fault;
-    uint32_t verdict;
+    const char *fault = NULL;
+    uint32_t verdict = WHARF_IMAGE_GOOD;
     wharf_status s;
 
     if (host->req->body(req, &body) != WHARF_OK)
