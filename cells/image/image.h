@@ -95,7 +95,7 @@ const char *words_version(void);
 /* ---- image_found.c ---- */
 
 void found_code(struct shot *s, const char *value, size_t n, struct image_code code);
-/* Makes a box of one in pixels of a picture that is the shot's by so much; it is cut to the shot. */
+/* Makes a box of one in pixels of a picture that is the shot's by so much, cut to the shot. */
 struct image_box found_box(
     const struct shot *s, double scale, double x, double y, double w, double h);
 /* Sends the answer. */
