@@ -190,6 +190,7 @@ int main(int argc, char **argv)
     wish.skip = (uint32_t)strtoul(argv[4], NULL, 10);
     if (getenv("IMAGE_LOG"))
         kind.log_fd = STDERR_FILENO;
+    kind.nice = 0; /* a test steps back as a whole */
     pool = cell_pool_new(&kind, argv[1]);
     for (int i = 5; i < argc; i++) {
         read_file(pool, &wish, argv[i]);
