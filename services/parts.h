@@ -11,6 +11,7 @@ extern const struct part blob_part; /* blob/: big bytes, signed links, wharf.blo
 extern const struct part mail_part; /* mail/: wharf.mail */
 extern const struct part import_part; /* import/: rows of files, wharf.import */
 extern const struct part render_part; /* render/: wharf.render, wharf.preview, wharf.draw */
+extern const struct part image_part; /* image/: wharf.image */
 extern const struct part batch_part; /* batch/: wharf.batch */
 extern const struct part operator_part; /* lua/operator/: hooks of the operator */
 extern const struct part lua_part; /* lua/: workflows of organizations, wharf.lua */

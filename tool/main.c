@@ -14,7 +14,8 @@ struct command {
 
 /* The parts of this server, the lowest first. */
 static const struct part *const parts[] = {&kernel_part, &net_part, &push_part, &blob_part,
-    &mail_part, &import_part, &render_part, &batch_part, &operator_part, &lua_part, &docs_part};
+    &mail_part, &import_part, &render_part, &image_part, &batch_part, &operator_part, &lua_part,
+    &docs_part};
 
 static const struct command commands[] = {
     {"dev", command_dev},

@@ -4,7 +4,8 @@ BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohtt
     libssl-dev libseccomp-dev libutf8proc-dev libexpat1-dev zlib1g-dev libxxhash-dev postgresql postgresql-contrib libcurl4-openssl-dev libc-ares-dev
     libqpdf-dev libpng-dev libwebp-dev libtiff-dev libgif-dev libcups2-dev libcjson-dev poppler-utils cmark-gfm fonts-dejavu-core
     libpoppler-glib-dev libcairo2-dev libfontconfig-dev libfreetype-dev fonts-liberation2
-    libpango1.0-dev librsvg2-dev libzint-dev libjpeg-dev fonts-inter fonts-jetbrains-mono libphonenumber-dev"
+    libpango1.0-dev librsvg2-dev libzint-dev libjpeg-dev fonts-inter fonts-jetbrains-mono libphonenumber-dev
+    libtesseract-dev tesseract-ocr-eng libleptonica-dev libzbar-dev libzxing-dev"
 TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools json-schema-test-suite
     python3-pytest python3-pytest-xdist python3-requests python3-jsonschema python3-fastjsonschema python3-psycopg2 python3-pycparser
     python3-openpyxl python3-xlsxwriter lua5.4 curl git openssl prometheus wrk pgbouncer python3-aiosmtpd python3-botocore
