@@ -54,7 +54,7 @@ void *api_handle(const char *path, struct curl_slist **ret_headers)
     return handle;
 }
 
-static void read_answer(const struct buf *body, struct answer *ret)
+static void api_read_answer(const struct buf *body, struct answer *ret)
 {
     cJSON *root = cJSON_ParseWithOpts(buf_str(body).p, NULL, true);
 
@@ -86,7 +86,7 @@ void api_call(const char *method, const char *path, cJSON *body, int timeout_s, 
     e = curl_easy_perform(h);
     if (e == CURLE_OK) {
         curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &ret->status);
-        read_answer(&out, ret);
+        api_read_answer(&out, ret);
     } else {
         snprintf(ret->message, sizeof(ret->message), "%s", curl_easy_strerror(e));
     }

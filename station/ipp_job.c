@@ -17,7 +17,7 @@ enum {
     REASON_MIN = 3
 };
 
-static http_t *connect_to(const struct printer *p)
+static http_t *ipp_job_connect_to(const struct printer *p)
 {
     return httpConnect2(p->host, p->port, NULL, AF_UNSPEC,
         p->tls ? HTTP_ENCRYPTION_ALWAYS : HTTP_ENCRYPTION_IF_REQUESTED, 1, CONNECT_MS, NULL);
@@ -44,7 +44,7 @@ static void job_name(const struct job *j, char *to, size_t size)
     snprintf(to, size, "wharf:%s %.100s", j->record.id, member_text(j->claim, "name", ""));
 }
 
-static void add_size(ipp_t *r, const struct job *j)
+static void ipp_job_add_size(ipp_t *r, const struct job *j)
 {
     const struct medium *m = medium_named(member_text(wish(j), "paper_size", ""));
     const char *source = member_text(wish(j), "media_source", "");
@@ -93,7 +93,7 @@ static void add_job_attributes(ipp_t *r, const struct job *j)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "print-color-mode", NULL,
             member_bool(wish(j), "color_print", false) ? "color" : "monochrome");
     ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "print-scaling", NULL, "none");
-    add_size(r, j);
+    ipp_job_add_size(r, j);
 }
 
 static const char *raw_format(const struct job *j)
@@ -178,7 +178,7 @@ static int job_number(ipp_t *answer)
 }
 
 /* Sets the outcome when the printer refused the request as a whole: nothing was printed. */
-static void refused(struct outcome *ret)
+static void ipp_job_refused(struct outcome *ret)
 {
     outcome_set(
         ret, "failed", "submit", "the printer refuses the job: %.180s", cupsLastErrorString());
@@ -218,7 +218,7 @@ static int create_job(struct job *j, http_t **h)
         ippDelete(answer);
         httpClose(*h);
         nap_ms(500);
-        *h = connect_to(j->printer);
+        *h = ipp_job_connect_to(j->printer);
     }
     return 0;
 }
@@ -234,7 +234,7 @@ static bool submit_in_two(
     bool good;
 
     if (!device_job) {
-        refused(ret);
+        ipp_job_refused(ret);
         return false;
     }
     job_submitted(j, device_job);
@@ -248,7 +248,7 @@ static bool submit_in_two(
     if (!good && answer &&
         /* it said no: nothing is printed */
         ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST) {
-        refused(ret);
+        ipp_job_refused(ret);
         cancel_at(*h, p, device_job);
     } else {
         good = true; /* sent, or it can't be told: the watch finds out */
@@ -273,7 +273,7 @@ static bool submit_in_one(
     answer = cupsDoFileRequest(h, r, p->resource, file);
     device_job = sent_well(answer) ? job_number(answer) : 0;
     if (!device_job && answer && ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST)
-        refused(ret);
+        ipp_job_refused(ret);
     else if (!device_job)
         outcome_set(ret, "unreported", "submit", "the connection broke while the job was sent");
     ippDelete(answer);
@@ -291,7 +291,7 @@ bool ipp_submit(struct job *j, struct outcome *ret)
 
     if (!choose_format(j, file, &format, ret))
         return false;
-    h = connect_to(j->printer);
+    h = ipp_job_connect_to(j->printer);
     if (!h) {
         printer_away(j->printer);
         outcome_set(ret, NULL, NULL, "the printer does not answer at %s", j->printer->uri);
@@ -315,7 +315,7 @@ bool ipp_submit(struct job *j, struct outcome *ret)
 
 /* Finds, in the groups of an answer to Get-Jobs, the number of the job with that beginning of its
  * name; 0 when there is none. */
-static int number_of(ipp_t *answer, const char *tag)
+static int ipp_job_number_of(ipp_t *answer, const char *tag)
 {
     bool matches = false;
     int id = 0;
@@ -344,7 +344,7 @@ int ipp_search(struct job *j, int *ret_device_job)
     static const char *const wanted[] = {"job-id", "job-name"}, *const which[] = {
                                                                     "not-completed", "completed"};
     char tag[ID_TEXT + 16];
-    http_t *h = connect_to(j->printer);
+    http_t *h = ipp_job_connect_to(j->printer);
     int found = h && j->printer->keeps_history ? 0 : -1;
 
     snprintf(tag, sizeof(tag), "wharf:%s ", j->record.id);
@@ -359,7 +359,7 @@ int ipp_search(struct job *j, int *ret_device_job)
         if (!sent_well(answer) &&
             !(answer && ippGetStatusCode(answer) == IPP_STATUS_ERROR_NOT_FOUND))
             found = -1;
-        else if ((*ret_device_job = number_of(answer, tag)))
+        else if ((*ret_device_job = ipp_job_number_of(answer, tag)))
             found = 1;
         ippDelete(answer);
     }
@@ -378,7 +378,7 @@ struct seen { /* of one look */
     char message[160], reason[64];
 };
 
-static void look_at(struct job *j, http_t *h, struct seen *ret)
+static void ipp_job_look_at(struct job *j, http_t *h, struct seen *ret)
 {
     static const char *const wanted[] = {
         "job-state", "job-state-reasons", "job-state-message", "job-impressions-completed"};
@@ -411,7 +411,7 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
 }
 
 /* Settles a job. Returns true when it is over. */
-static bool settle(struct job *j, const struct seen *s, struct outcome *ret)
+static bool ipp_job_settle(struct job *j, const struct seen *s, struct outcome *ret)
 {
     const char *why = s->message[0] ? s->message : s->reason;
     wharf_str text;
@@ -462,9 +462,9 @@ void ipp_watch(struct job *j, struct outcome *ret)
         struct seen s = {.gone = true};
 
         if (!h)
-            h = connect_to(j->printer);
+            h = ipp_job_connect_to(j->printer);
         if (h)
-            look_at(j, h, &s);
+            ipp_job_look_at(j, h, &s);
         if (s.gone) {
             httpClose(h);
             h = NULL;
@@ -478,7 +478,7 @@ void ipp_watch(struct job *j, struct outcome *ret)
             break;
         } else {
             gone_since = 0;
-            if (settle(j, &s, ret))
+            if (ipp_job_settle(j, &s, ret))
                 break;
             held_since = !s.waits ? 0 : held_since ? held_since : now_us();
             if (held_since &&

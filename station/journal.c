@@ -42,7 +42,7 @@ void fault_point(const char *name)
 
 /* ---- reading ---- */
 
-static void keep(const struct record *r)
+static void journal_keep(const struct record *r)
 {
     size_t i = 0;
 
@@ -56,12 +56,12 @@ static void keep(const struct record *r)
         left[i] = left[--n_left];
 }
 
-static void text_of(const cJSON *o, const char *key, char *to, size_t size)
+static void journal_text_of(const cJSON *o, const char *key, char *to, size_t size)
 {
     snprintf(to, size, "%s", member_text(o, key, ""));
 }
 
-static void read_line(const char *line)
+static void journal_read_line(const char *line)
 {
     cJSON *o = cJSON_ParseWithOpts(line, NULL, true);
     struct record r = {.step = STEP_NONE};
@@ -69,35 +69,35 @@ static void read_line(const char *line)
 
     /* a line that a crash cut off says nothing that was promised */
     if (cJSON_IsObject(o)) {
-        text_of(o, "id", r.id, sizeof(r.id));
-        text_of(o, "printer", r.printer, sizeof(r.printer));
-        text_of(o, "outcome", r.outcome, sizeof(r.outcome));
-        text_of(o, "confidence", r.confidence, sizeof(r.confidence));
-        text_of(o, "code", r.code, sizeof(r.code));
-        text_of(o, "reason", r.reason, sizeof(r.reason));
-        text_of(o, "step", step, sizeof(step));
+        journal_text_of(o, "id", r.id, sizeof(r.id));
+        journal_text_of(o, "printer", r.printer, sizeof(r.printer));
+        journal_text_of(o, "outcome", r.outcome, sizeof(r.outcome));
+        journal_text_of(o, "confidence", r.confidence, sizeof(r.confidence));
+        journal_text_of(o, "code", r.code, sizeof(r.code));
+        journal_text_of(o, "reason", r.reason, sizeof(r.reason));
+        journal_text_of(o, "step", step, sizeof(step));
         r.attempt = member_int(o, "attempt", 0);
         r.device_job = member_int(o, "device_job", 0);
         for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
             r.step = !strcmp(step, steps[i]) ? (enum step)i : r.step;
         if (r.id[0] && r.step != STEP_NONE)
-            keep(&r);
+            journal_keep(&r);
     }
     cJSON_Delete(o);
 }
 
-static void read_all(FILE *f)
+static void journal_read_all(FILE *f)
 {
     char line[LINE_MAX_BYTES];
 
     while (fgets(line, sizeof(line), f))
-        read_line(line);
+        journal_read_line(line);
 }
 
 /* ---- writing ---- */
 
 /* Makes the line of a record, without its end. Returns false when there is no memory or no room. */
-static bool line_of(const struct record *r, char *to, int size)
+static bool journal_line_of(const struct record *r, char *to, int size)
 {
     cJSON *o = cJSON_CreateObject();
     bool good = cJSON_AddStringToObject(o, "id", r->id) &&
@@ -116,12 +116,12 @@ static bool line_of(const struct record *r, char *to, int size)
     return good;
 }
 
-static bool append(int fd, const struct record *r)
+static bool journal_append(int fd, const struct record *r)
 {
     char line[LINE_MAX_BYTES];
     size_t n;
 
-    if (!line_of(r, line, (int)sizeof(line) - 1))
+    if (!journal_line_of(r, line, (int)sizeof(line) - 1))
         return false;
     n = strlen(line);
     line[n++] = '\n';
@@ -133,7 +133,7 @@ void journal_write(const struct record *r)
     bool good;
 
     pthread_mutex_lock(&journal_lock);
-    good = append(journal_fd, r);
+    good = journal_append(journal_fd, r);
     pthread_mutex_unlock(&journal_lock);
     if (good)
         return;
@@ -175,7 +175,7 @@ static bool shorten(const char *file)
     journal_fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     good = journal_fd >= 0;
     for (size_t i = 0; good && i < n_left; i++)
-        good = append(journal_fd, &left[i]);
+        good = journal_append(journal_fd, &left[i]);
     good = good && fsync(journal_fd) == 0 && rename(fresh, file) == 0;
     dir = open(settings.spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     good = good && dir >= 0 && fsync(dir) == 0;
@@ -197,7 +197,7 @@ bool journal_open(void)
     snprintf(file, sizeof(file), "%s/journal", settings.spool);
     f = fopen(file, "re");
     if (f) {
-        read_all(f);
+        journal_read_all(f);
         fclose(f);
     }
     return shorten(file);

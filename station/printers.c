@@ -60,7 +60,7 @@ static bool near_size(int width, int height, const struct medium *m)
            abs(height - (int)lround(m->height * MM100)) <= NEAR_MM100;
 }
 
-static bool inside(int lower, int upper, double inches)
+static bool printers_inside(int lower, int upper, double inches)
 {
     int v = (int)lround(inches * MM100);
 
@@ -68,7 +68,7 @@ static bool inside(int lower, int upper, double inches)
 }
 
 /* Adds one collection of media-size-supported: two numbers, or two ranges (rolls). */
-static void add_size(struct printer *p, ipp_t *size)
+static void printers_add_size(struct printer *p, ipp_t *size)
 {
     ipp_attribute_t *x = ippFindAttribute(size, "x-dimension", IPP_TAG_ZERO),
                     *y = ippFindAttribute(size, "y-dimension", IPP_TAG_ZERO);
@@ -83,8 +83,8 @@ static void add_size(struct printer *p, ipp_t *size)
     if (ippGetValueTag(y) == IPP_TAG_RANGE)
         yl = ippGetRange(y, 0, &yu);
     for (size_t i = 0; i < n_media; i++)
-        p->sizes[i] = p->sizes[i] ||
-                      (inside(xl, xu, media[i].width) && inside(yl, yu, media[i].height));
+        p->sizes[i] = p->sizes[i] || (printers_inside(xl, xu, media[i].width) &&
+                                         printers_inside(yl, yu, media[i].height));
 }
 
 static void add_keyword(struct printer *p, const char *keyword)
@@ -101,19 +101,19 @@ static void read_sizes(struct printer *p, ipp_t *a)
                     *names = ippFindAttribute(a, "media-supported", IPP_TAG_ZERO);
 
     for (int i = 0; sizes && i < ippGetCount(sizes); i++)
-        add_size(p, ippGetCollection(sizes, i));
+        printers_add_size(p, ippGetCollection(sizes, i));
     for (int i = 0; names && i < ippGetCount(names); i++)
         add_keyword(p, ippGetString(names, i, NULL));
 }
 
-static bool says(ipp_t *a, const char *name, const char *value)
+static bool printers_says(ipp_t *a, const char *name, const char *value)
 {
     ipp_attribute_t *at = ippFindAttribute(a, name, IPP_TAG_ZERO);
 
     return at && ippContainsString(at, value);
 }
 
-static bool truth(ipp_t *a, const char *name)
+static bool printers_truth(ipp_t *a, const char *name)
 {
     ipp_attribute_t *at = ippFindAttribute(a, name, IPP_TAG_BOOLEAN);
 
@@ -128,11 +128,11 @@ static void read_formats(struct printer *p, ipp_t *a)
         {"application/vnd.tsc-tspl", "tspl"}, {"application/vnd.hp-pcl", "pcl"},
         {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
 
-    p->takes_pdf = says(a, "document-format-supported", "application/pdf");
-    p->takes_pwg = says(a, "document-format-supported", "image/pwg-raster");
-    p->takes_urf = says(a, "document-format-supported", "image/urf");
+    p->takes_pdf = printers_says(a, "document-format-supported", "application/pdf");
+    p->takes_pwg = printers_says(a, "document-format-supported", "image/pwg-raster");
+    p->takes_urf = printers_says(a, "document-format-supported", "image/urf");
     for (size_t i = 0; i < sizeof(raw) / sizeof(raw[0]); i++) {
-        if (says(a, "document-format-supported", raw[i].format))
+        if (printers_says(a, "document-format-supported", raw[i].format))
             snprintf(
                 p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", raw[i].language);
     }
@@ -180,14 +180,14 @@ static void read_raster(struct printer *p, ipp_t *a)
     for (size_t i = 0; i < 3 && !p->raster_type[0]; i++) {
         const char *type = p->color ? colour[i] : grey[(i + 1) % 3];
 
-        if (says(a, "pwg-raster-document-type-supported", type))
+        if (printers_says(a, "pwg-raster-document-type-supported", type))
             snprintf(p->raster_type, sizeof(p->raster_type), "%s", type);
     }
     if (!p->raster_type[0])
         snprintf(p->raster_type, sizeof(p->raster_type), "sgray_8");
 }
 
-static void read_status(struct printer *p, ipp_t *a)
+static void printers_read_status(struct printer *p, ipp_t *a)
 {
     ipp_attribute_t *state = ippFindAttribute(a, "printer-state", IPP_TAG_ENUM),
                     *reasons = ippFindAttribute(a, "printer-state-reasons", IPP_TAG_KEYWORD);
@@ -225,7 +225,7 @@ static bool asks_device(ipp_t *a)
     return !text || !strncmp(text, "ipp", 3) || !strncmp(text, "dnssd", 5);
 }
 
-static void learn(struct printer *p, ipp_t *a)
+static void printers_learn(struct printer *p, ipp_t *a)
 {
     ipp_attribute_t *copies = ippFindAttribute(a, "copies-supported", IPP_TAG_RANGE),
                     *ops = ippFindAttribute(a, "operations-supported", IPP_TAG_ENUM);
@@ -233,14 +233,15 @@ static void learn(struct printer *p, ipp_t *a)
 
     p->found = true;
     p->n_languages = 0;
-    p->color = truth(a, "color-supported") || says(a, "print-color-mode-supported", "color");
-    p->double_sided = says(a, "sides-supported", "two-sided-long-edge");
+    p->color = printers_truth(a, "color-supported") ||
+               printers_says(a, "print-color-mode-supported", "color");
+    p->double_sided = printers_says(a, "sides-supported", "two-sided-long-edge");
     p->backend_is_ipp = asks_device(a);
     if (copies)
         ippGetRange(copies, 0, &upper);
     p->copies = upper;
     p->takes_orientation = offers(a, "orientation-requested-supported", IPP_ORIENT_PORTRAIT);
-    p->takes_uncollated = says(
+    p->takes_uncollated = printers_says(
         a, "multiple-document-handling-supported", "separate-documents-uncollated-copies");
     p->create_job = ops && ippContainsInteger(ops, IPP_OP_CREATE_JOB) &&
                     ippContainsInteger(ops, IPP_OP_SEND_DOCUMENT);
@@ -248,7 +249,7 @@ static void learn(struct printer *p, ipp_t *a)
     read_sizes(p, a);
     read_formats(p, a);
     read_raster(p, a);
-    read_status(p, a);
+    printers_read_status(p, a);
     read_model(p, a);
 }
 
@@ -271,7 +272,7 @@ static void add_configured(struct printer *p)
     }
 }
 
-static void add_printer(const char *name, const char *uri, const struct printer_config *c)
+static void printers_add_printer(const char *name, const char *uri, const struct printer_config *c)
 {
     struct printer *p;
     ipp_t *a;
@@ -295,7 +296,7 @@ static void add_printer(const char *name, const char *uri, const struct printer_
             snprintf(p->model, sizeof(p->model), "raw printer");
         p->found = true;
     } else if ((a = ipp_ask_printer(p))) {
-        learn(p, a);
+        printers_learn(p, a);
         ippDelete(a);
     }
     add_configured(p);
@@ -311,7 +312,7 @@ static void add_queues(void)
             "printer-uri-supported", list[i].num_options, list[i].options);
 
         if (uri && !list[i].instance)
-            add_printer(list[i].name, uri, NULL);
+            printers_add_printer(list[i].name, uri, NULL);
     }
     cupsFreeDests(n, list);
 }
@@ -320,7 +321,8 @@ void printers_find(void)
 {
     printers.n = 0;
     for (size_t i = 0; i < settings.n_printers; i++)
-        add_printer(settings.printers[i].name, settings.printers[i].uri, &settings.printers[i]);
+        printers_add_printer(
+            settings.printers[i].name, settings.printers[i].uri, &settings.printers[i]);
     if (!settings.n_printers)
         add_queues();
 }
@@ -337,10 +339,10 @@ bool printers_refresh(void)
         pthread_mutex_lock(&printers_lock);
         before = *p;
         if (a && !p->found) { /* it was away when the agent started */
-            learn(p, a);
+            printers_learn(p, a);
             add_configured(p);
         } else if (a) {
-            read_status(p, a);
+            printers_read_status(p, a);
         } else if (!a && !reached) {
             snprintf(p->status, sizeof(p->status), "offline");
             p->n_reasons = 0;

@@ -19,7 +19,7 @@ struct page { /* one of the stream that pdftoppm writes: binary PGM or PPM */
     unsigned char *line, *out;
 };
 
-static bool fail(char reason[REASON_TEXT], const char *what)
+static bool raster_fail(char reason[REASON_TEXT], const char *what)
 {
     snprintf(reason, REASON_TEXT, "the document can't be converted: %s", what);
     return false;
@@ -28,7 +28,7 @@ static bool fail(char reason[REASON_TEXT], const char *what)
 static const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
 
 /* Limits, in the child, what poppler may use up. */
-static void limit(void)
+static void raster_limit(void)
 {
     const struct rlimit memory = {(rlim_t)MEMORY_MIB << 20, (rlim_t)MEMORY_MIB << 20},
                         cpu = {CPU_S, CPU_S}, files = {0, 0};
@@ -44,7 +44,7 @@ static _Noreturn void run_converter(const char *pdf, const struct printer *p, bo
     const char *const args[] = {settings.pdftoppm, "-rx", x, "-ry", y, color ? "-aa" : "-gray",
         color ? "yes" : pdf, color ? pdf : NULL, NULL};
 
-    limit();
+    raster_limit();
     snprintf(x, sizeof(x), "%d", p->dpi_x);
     snprintf(y, sizeof(y), "%d", p->dpi_y);
     dup2(to, STDOUT_FILENO);
@@ -129,7 +129,7 @@ static bool page_header(
                "normal") != 0;
 }
 
-static bool convert(
+static bool raster_convert(
     const struct job *j, FILE *from, int to_fd, bool color, char reason[REASON_TEXT])
 {
     const char *type = color ? "srgb_8" : j->printer->raster_type;
@@ -148,7 +148,7 @@ static bool convert(
     }
     if (to)
         cupsRasterClose(to);
-    return (good && pages) || fail(reason, "the pages that pdftoppm made are cut off");
+    return (good && pages) || raster_fail(reason, "the pages that pdftoppm made are cut off");
 }
 
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT])
@@ -161,20 +161,20 @@ bool raster_make(const struct job *j, const char *pdf, const char *to, char reas
     pid_t pid;
 
     if (to_fd < 0 || pipe2(fds, O_CLOEXEC) != 0)
-        return fail(reason, "the spool folder can't be written");
+        return raster_fail(reason, "the spool folder can't be written");
     pid = fork();
     if (pid == 0)
         run_converter(pdf, j->printer, color, fds[1]);
     close(fds[1]);
     from = fdopen(fds[0], "r");
-    good = pid > 0 && from && convert(j, from, to_fd, color, reason);
+    good = pid > 0 && from && raster_convert(j, from, to_fd, color, reason);
     if (from)
         fclose(from);
     if (pid > 0)
         waitpid(pid, &status, 0);
     close(to_fd);
     if (good && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        return fail(reason, "pdftoppm gives up on it");
+        return raster_fail(reason, "pdftoppm gives up on it");
     return good;
 }
 
@@ -195,12 +195,12 @@ static _Noreturn void run_unite(const char *pdf, int times, const char *to)
     for (int i = 0; i < times; i++)
         args[1 + i] = pdf;
     args[1 + times] = to;
-    limit();
+    raster_limit();
     execve(program, (char *const *)args, (char *const *)environment);
     _exit(127);
 }
 
-static bool append(const char *file, int fd)
+static bool raster_append(const char *file, int fd)
 {
     char block[16384];
     FILE *from = fopen(file, "re");
@@ -222,11 +222,11 @@ bool document_repeat(
     pid_t pid;
 
     for (int i = 0; good && !pdf && i < times; i++)
-        good = append(file, fd);
+        good = raster_append(file, fd);
     if (fd >= 0)
         close(fd);
     if (!good)
-        return fail(reason, "the spool folder can't be written");
+        return raster_fail(reason, "the spool folder can't be written");
     if (!pdf)
         return true;
     pid = fork();
@@ -235,5 +235,5 @@ bool document_repeat(
     if (pid > 0)
         waitpid(pid, &status, 0);
     return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-           fail(reason, "pdfunite gives up on the copies");
+           raster_fail(reason, "pdfunite gives up on the copies");
 }

@@ -10,7 +10,7 @@
 
 enum { SEND_S = 30 };
 
-static int connect_to(const struct printer *p)
+static int raw_connect_to(const struct printer *p)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list, *a;
     struct timeval limit = {SEND_S, 0};
@@ -35,7 +35,7 @@ static int connect_to(const struct printer *p)
     return fd;
 }
 
-static bool send_file(int fd, const char *file)
+static bool raw_send_file(int fd, const char *file)
 {
     char block[16384];
     FILE *f = fopen(file, "re");
@@ -67,7 +67,7 @@ static bool speaks_zpl(const struct job *j)
 }
 
 /* Settles how a job ended, all bytes being sent. */
-static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
+static void raw_settle(const struct job *j, enum zebra_end end, struct outcome *ret)
 {
     if (end == ZEBRA_GONE)
         outcome_set(
@@ -83,7 +83,7 @@ static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
     ret->confidence = "assumed";
 }
 
-static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
+static void raw_send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
 {
     int copies = member_int(member(j->claim, "configuration"), "copies", 1);
     enum zebra_end end = ZEBRA_SILENT;
@@ -92,7 +92,7 @@ static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
 
     fault_point("submitting");
     for (int i = 0; i < copies && good; i++)
-        good = send_file(fd, j->file);
+        good = raw_send_file(fd, j->file);
     if (good && zpl)
         end = zebra_watch(j, fd);
     shutdown(fd, SHUT_WR);
@@ -101,7 +101,7 @@ static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
         ;
     job_submitted(j, 0);
     if (good)
-        settle(j, end, ret);
+        raw_settle(j, end, ret);
     else
         outcome_set(
             ret, "unreported", "unknown", "the connection broke while the document was sent");
@@ -117,7 +117,7 @@ void socket_print(struct job *j, struct outcome *ret)
             j->printer->uri);
         return;
     }
-    fd = connect_to(j->printer);
+    fd = raw_connect_to(j->printer);
     if (fd < 0) {
         printer_away(j->printer);
         outcome_set(ret, NULL, NULL, "the printer does not answer at %s", j->printer->uri);
@@ -126,13 +126,13 @@ void socket_print(struct job *j, struct outcome *ret)
     if ((zpl && !zebra_ready(j, fd, &zpl)) || !job_may_submit(j))
         ret->status = NULL;
     else
-        send_all(j, fd, zpl, ret);
+        raw_send_all(j, fd, zpl, ret);
     close(fd);
 }
 
 bool socket_answers(const struct printer *p)
 {
-    int fd = connect_to(p);
+    int fd = raw_connect_to(p);
 
     if (fd >= 0)
         close(fd);

@@ -54,13 +54,13 @@ bool session_ending(void)
     return ending != 0;
 }
 
-static void on_signal(int sig)
+static void session_on_signal(int sig)
 {
     (void)sig;
     ending = 1;
 }
 
-static void add_printers(cJSON *body)
+static void session_add_printers(cJSON *body)
 {
     cJSON *list = cJSON_AddArrayToObject(body, "printers");
 
@@ -87,7 +87,7 @@ static cJSON *open_body(void)
     cJSON_AddStringToObject(agent, "version", AGENT_VERSION);
     cJSON_AddStringToObject(agent, "os", u.sysname);
     cJSON_AddStringToObject(agent, "hostname", u.nodename);
-    add_printers(body);
+    session_add_printers(body);
     return body;
 }
 
@@ -159,7 +159,7 @@ static cJSON *claim_body(size_t room)
 }
 
 /* Claims jobs. Returns how many were taken; -1: the session is over. */
-static int claim(void)
+static int session_claim(void)
 {
     size_t room = JOBS_MAX - jobs_running();
     cJSON *body = room ? claim_body(room) : NULL, *list, *job;
@@ -189,7 +189,7 @@ static cJSON *heartbeat_body(void)
 
     session_copy(session);
     cJSON_AddStringToObject(body, "session_id", session);
-    add_printers(body);
+    session_add_printers(body);
     list = cJSON_AddArrayToObject(body, "jobs");
     pthread_mutex_lock(&jobs_lock);
     for (size_t i = 0; i < JOBS_MAX; i++) {
@@ -243,7 +243,7 @@ static void close_session(void)
     say(NULL, "disconnected");
 }
 
-static void take_up(void)
+static void session_take_up(void)
 {
     struct record *list;
     size_t n = journal_left(&list);
@@ -309,7 +309,7 @@ static void run_session(int heartbeat_s, bool once)
         }
         if (news) {
             look_us = now_us() + LOOK_S * SECOND_US;
-            n = claim();
+            n = session_claim();
         }
         if (n < 0) {
             session_superseded();
@@ -338,7 +338,7 @@ static void run_session(int heartbeat_s, bool once)
 
 int session_run(bool once)
 {
-    struct sigaction sa = {.sa_handler = on_signal};
+    struct sigaction sa = {.sa_handler = session_on_signal};
     int back = BACK_MS, heartbeat_s = 30, opened = 0;
 
     sigaction(SIGTERM, &sa, NULL);
@@ -356,7 +356,7 @@ int session_run(bool once)
             back = back * 2 > BACK_MAX_MS ? BACK_MAX_MS : back * 2;
             continue;
         }
-        take_up();
+        session_take_up();
         stream_start();
         run_session(heartbeat_s, once);
     }

@@ -12,13 +12,13 @@ struct settings settings;
 
 enum { FILE_MAX = 1 << 20 };
 
-static bool complain(const char *file, const char *what)
+static bool station_config_complain(const char *file, const char *what)
 {
     fprintf(stderr, "wharf-station: %s: %s\n", file, what);
     return false;
 }
 
-static bool read_file(const char *file, struct buf *out)
+static bool station_config_read_file(const char *file, struct buf *out)
 {
     char block[8192];
     FILE *f = fopen(file, "re");
@@ -32,22 +32,23 @@ static bool read_file(const char *file, struct buf *out)
     return !out->failed;
 }
 
-static void copy(char *to, size_t size, const cJSON *object, const char *key, const char *fallback)
+static void station_config_copy(
+    char *to, size_t size, const cJSON *object, const char *key, const char *fallback)
 {
     snprintf(to, size, "%s", member_text(object, key, fallback));
 }
 
-static void read_key(const cJSON *root)
+static void station_config_read_key(const cJSON *root)
 {
     char file[PATH_TEXT];
     struct buf text;
 
-    copy(settings.key, sizeof(settings.key), root, "key", "");
-    copy(file, sizeof(file), root, "key_file", "");
+    station_config_copy(settings.key, sizeof(settings.key), root, "key", "");
+    station_config_copy(file, sizeof(file), root, "key_file", "");
     if (!file[0])
         return;
     buf_init(&text, sizeof(settings.key));
-    if (read_file(file, &text) && text.n)
+    if (station_config_read_file(file, &text) && text.n)
         snprintf(settings.key, sizeof(settings.key), "%.*s", (int)strcspn(text.p, " \r\n"), text.p);
     buf_done(&text);
 }
@@ -59,8 +60,8 @@ static void read_printers(const cJSON *list)
         struct printer_config *p = &settings.printers[settings.n_printers++];
 
         snprintf(p->name, sizeof(p->name), "%s", m->string);
-        copy(p->uri, sizeof(p->uri), m, "uri", "");
-        copy(p->model, sizeof(p->model), m, "model", "");
+        station_config_copy(p->uri, sizeof(p->uri), m, "uri", "");
+        station_config_copy(p->model, sizeof(p->model), m, "model", "");
         p->sizes = member(m, "sizes");
         p->languages = member(m, "languages");
         p->assume_completed = member_bool(m, "assume_completed", false);
@@ -74,28 +75,31 @@ bool settings_read(const char *file)
 
     snprintf(settings.file, sizeof(settings.file), "%s", file);
     buf_init(&text, FILE_MAX);
-    if (!read_file(file, &text))
-        return complain(file, "can't be read; make it with `wharf-station pair`");
+    if (!station_config_read_file(file, &text))
+        return station_config_complain(file, "can't be read; make it with `wharf-station pair`");
     root = cJSON_ParseWithOpts(text.p, NULL, true);
     buf_done(&text);
     if (!cJSON_IsObject(root))
-        return complain(file, "is no JSON object");
-    copy(settings.server, sizeof(settings.server), root, "server", "");
-    copy(settings.station_id, sizeof(settings.station_id), root, "station_id", "");
-    copy(settings.location_id, sizeof(settings.location_id), root, "location_id", "");
-    copy(settings.name, sizeof(settings.name), root, "name", "");
-    copy(settings.spool, sizeof(settings.spool), root, "spool", "/var/lib/wharf-station");
-    copy(settings.pdftoppm, sizeof(settings.pdftoppm), root, "pdftoppm", "/usr/bin/pdftoppm");
-    copy(settings.ca_file, sizeof(settings.ca_file), root, "ca_file", "");
-    read_key(root);
+        return station_config_complain(file, "is no JSON object");
+    station_config_copy(settings.server, sizeof(settings.server), root, "server", "");
+    station_config_copy(settings.station_id, sizeof(settings.station_id), root, "station_id", "");
+    station_config_copy(
+        settings.location_id, sizeof(settings.location_id), root, "location_id", "");
+    station_config_copy(settings.name, sizeof(settings.name), root, "name", "");
+    station_config_copy(
+        settings.spool, sizeof(settings.spool), root, "spool", "/var/lib/wharf-station");
+    station_config_copy(
+        settings.pdftoppm, sizeof(settings.pdftoppm), root, "pdftoppm", "/usr/bin/pdftoppm");
+    station_config_copy(settings.ca_file, sizeof(settings.ca_file), root, "ca_file", "");
+    station_config_read_key(root);
     read_printers(member(root, "printers"));
     if (!settings.server[0] || !settings.key[0])
-        return complain(file, "needs server and key (or key_file)");
+        return station_config_complain(file, "needs server and key (or key_file)");
     return true;
 }
 
 /* Adds what the file says of a printer. Returns false when there is no memory. */
-static bool add_printer(cJSON *list, const struct printer_config *p)
+static bool station_config_add_printer(cJSON *list, const struct printer_config *p)
 {
     cJSON *o = cJSON_AddObjectToObject(list, p->name);
     bool good = o != NULL;
@@ -131,7 +135,7 @@ static char *settings_text(void)
         good = good && cJSON_AddStringToObject(root, "ca_file", settings.ca_file);
     list = cJSON_AddObjectToObject(root, "printers");
     for (size_t i = 0; i < settings.n_printers; i++)
-        good = good && add_printer(list, &settings.printers[i]);
+        good = good && station_config_add_printer(list, &settings.printers[i]);
     text = good && list ? cJSON_PrintUnformatted(root) : NULL;
     cJSON_Delete(root);
     return text;
@@ -148,8 +152,8 @@ bool settings_write(const char *file)
     good = text && fd >= 0 && dprintf(fd, "%s\n", text) == (int)strlen(text) + 1 && fsync(fd) == 0;
     cJSON_free(text);
     if (fd < 0)
-        return complain(temporary, "can't be written");
+        return station_config_complain(temporary, "can't be written");
     if (close(fd) != 0 || !good || rename(temporary, file) != 0)
-        return complain(file, "can't be written");
+        return station_config_complain(file, "can't be written");
     return true;
 }

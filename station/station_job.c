@@ -85,7 +85,7 @@ static cJSON *report_body(const struct job *j, const char *stage)
 
 /* Tells the server a stage. Returns 200: told; 409 and the like: the server knows better; 0 and
  * 5xx: not told. */
-static long tell(const struct job *j, const char *stage, char *ret_code, size_t size)
+static long station_job_tell(const struct job *j, const char *stage, char *ret_code, size_t size)
 {
     char path[120];
     struct answer a;
@@ -99,7 +99,7 @@ static long tell(const struct job *j, const char *stage, char *ret_code, size_t 
     return status;
 }
 
-static bool later(long status)
+static bool station_job_later(long status)
 {
     return status == 0 || status == 429 || status >= 500;
 }
@@ -107,14 +107,14 @@ static bool later(long status)
 bool job_tell_stage(struct job *j, const char *stage)
 {
     char code[80];
-    long status = tell(j, stage, code, sizeof(code));
+    long status = station_job_tell(j, stage, code, sizeof(code));
 
     if (status == 200)
         snprintf(j->stage, sizeof(j->stage), "%s", stage);
     return status == 200;
 }
 
-static void report(struct job *j)
+static void station_job_report(struct job *j)
 {
     char code[80], session[ID_TEXT], before[ID_TEXT];
     int back = BACK_MS;
@@ -122,8 +122,8 @@ static void report(struct job *j)
 
     for (;;) {
         session_copy(session);
-        status = tell(j, NULL, code, sizeof(code));
-        if (!later(status)) {
+        status = station_job_tell(j, NULL, code, sizeof(code));
+        if (!station_job_later(status)) {
             session_copy(before);
             if (status != 409 || strcmp(code, "print_job.session_mismatch") != 0 ||
                 !strcmp(session, before))
@@ -161,14 +161,14 @@ bool job_may_submit(struct job *j)
     journal_write(&j->record);
     fault_point("journaled");
     do {
-        status = tell(j, "submitting", code, sizeof(code));
+        status = station_job_tell(j, "submitting", code, sizeof(code));
         if (status == 200) {
             snprintf(j->stage, sizeof(j->stage), "submitting");
             fault_point("told");
             return true;
         }
-        nap_ms(later(status) ? BACK_MS : 0);
-    } while (later(status) && now_us() < until && !session_ending());
+        nap_ms(station_job_later(status) ? BACK_MS : 0);
+    } while (station_job_later(status) && now_us() < until && !session_ending());
     /* no byte went out; whether the server heard of it decides whether it hands the job out
      * again */
     j->record.step = STEP_CLAIMED;
@@ -195,7 +195,7 @@ void job_refer(cJSON *list, const struct record *r)
     cJSON_AddItemToArray(list, o);
 }
 
-static void give_back(struct job *j)
+static void station_job_give_back(struct job *j)
 {
     cJSON *body = cJSON_CreateObject();
     char path[120], session[ID_TEXT];
@@ -211,13 +211,13 @@ static void give_back(struct job *j)
     journal_write(&j->record);
 }
 
-static void end(struct job *j, const struct outcome *o)
+static void station_job_end(struct job *j, const struct outcome *o)
 {
     const char *about = j->printer ? j->printer->name : j->record.printer;
 
     if (!o->status) {
         say(about, "%s is given back%s%s", j->record.id, o->reason[0] ? ": " : "", o->reason);
-        give_back(j);
+        station_job_give_back(j);
         return;
     }
     snprintf(j->record.outcome, sizeof(j->record.outcome), "%s", o->status);
@@ -229,7 +229,7 @@ static void end(struct job *j, const struct outcome *o)
     journal_write(&j->record);
     fault_point("final");
     say(about, "%s %s%s%s", j->record.id, o->status, o->reason[0] ? ": " : "", o->reason);
-    report(j);
+    station_job_report(j);
 }
 
 /* ---- the way ---- */
@@ -302,7 +302,7 @@ static void print_again(struct job *j, struct outcome *o)
             "the agent ended before the job was sent, and the printer is away now");
 }
 
-static void resume(struct job *j, struct outcome *o)
+static void station_job_resume(struct job *j, struct outcome *o)
 {
     int found, device_job = 0;
 
@@ -332,13 +332,13 @@ static void *job_main(void *arg)
     struct outcome o = {.status = NULL};
 
     if (j->record.step == STEP_FINAL) {
-        report(j);
+        station_job_report(j);
     } else {
         if (j->claim)
             print(j, &o);
         else
-            resume(j, &o);
-        end(j, &o);
+            station_job_resume(j, &o);
+        station_job_end(j, &o);
     }
     unlink(j->file);
     cJSON_Delete(j->claim);
@@ -349,7 +349,7 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-static struct job *take_place(void)
+static struct job *station_job_take_place(void)
 {
     struct job *j = NULL;
 
@@ -364,7 +364,7 @@ static struct job *take_place(void)
     return j;
 }
 
-static void start(struct job *j)
+static void station_job_start(struct job *j)
 {
     pthread_t t;
 
@@ -378,7 +378,7 @@ static void start(struct job *j)
 
 bool job_begin(cJSON *claim)
 {
-    struct job *j = take_place();
+    struct job *j = station_job_take_place();
 
     if (!j) {
         cJSON_Delete(claim);
@@ -393,19 +393,19 @@ bool job_begin(cJSON *claim)
     journal_write(&j->record);
     fault_point("claimed");
     say(j->record.printer, "%s claimed: %s", j->record.id, member_text(claim, "name", ""));
-    start(j);
+    station_job_start(j);
     return true;
 }
 
 void job_resume(const struct record *r)
 {
-    struct job *j = take_place();
+    struct job *j = station_job_take_place();
 
     if (!j)
         return; /* the journal keeps it for the next start */
     j->record = *r;
     say(r->printer, "%s was left behind; going on", r->id);
-    start(j);
+    station_job_start(j);
 }
 
 size_t jobs_running(void)

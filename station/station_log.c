@@ -6,7 +6,7 @@
 
 #include "station.h"
 
-static void line(const char *about, const char *fmt, va_list ap)
+static void station_log_line(const char *about, const char *fmt, va_list ap)
 {
     char clock[16], text[1200];
     time_t t = time(NULL);
@@ -24,7 +24,7 @@ void say(const char *about, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    line(about, fmt, ap);
+    station_log_line(about, fmt, ap);
     va_end(ap);
 }
 
@@ -35,7 +35,7 @@ void say_more(const char *about, const char *fmt, ...)
     if (!settings.verbose)
         return;
     va_start(ap, fmt);
-    line(about, fmt, ap);
+    station_log_line(about, fmt, ap);
     va_end(ap);
 }
 

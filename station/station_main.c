@@ -42,7 +42,7 @@ static int usage(int code)
     return code;
 }
 
-static int complain(const struct answer *a, const char *what)
+static int station_complain(const struct answer *a, const char *what)
 {
     fprintf(stderr, "wharf-station: %s: %s%s%s%s\n", what, a->message[0] ? a->message : "no answer",
         a->code[0] ? " (" : "", a->code, a->code[0] ? ")" : "");
@@ -83,7 +83,7 @@ static int command_printers(void)
 
 /* ---- pair ---- */
 
-static void add_printers(cJSON *body)
+static void station_add_printers(cJSON *body)
 {
     cJSON *list = cJSON_AddArrayToObject(body, "printers");
 
@@ -111,7 +111,7 @@ static cJSON *station_body(bool create)
         /* it listens to the stream, whatever else the server pushes by */
         cJSON_AddStringToObject(cJSON_AddObjectToObject(body, "push"), "driver", "stream");
     }
-    add_printers(body);
+    station_add_printers(body);
     return body;
 }
 
@@ -139,7 +139,7 @@ static int register_station(bool create)
         return show_call(path, body);
     api_call("POST", path, body, CALL_S, &a);
     if (a.status != (create ? 201 : 200)) {
-        result = complain(&a, "the station can't be registered");
+        result = station_complain(&a, "the station can't be registered");
     } else {
         snprintf(
             settings.station_id, sizeof(settings.station_id), "%s", member_text(a.data, "id", ""));
@@ -213,7 +213,7 @@ static int command_status(void)
         settings.station_id);
     api_call("GET", path, NULL, CALL_S, &a);
     if (a.status != 200) {
-        int result = complain(&a, "the station can't be read");
+        int result = station_complain(&a, "the station can't be read");
 
         answer_done(&a);
         return result;
@@ -264,7 +264,7 @@ static int command_test(const char *name)
     if (a.status == 201)
         printf("Test page %s is queued.\n", member_text(a.data, "id", ""));
     else
-        result = complain(&a, "no test page");
+        result = station_complain(&a, "no test page");
     answer_done(&a);
     return result;
 }
@@ -285,7 +285,7 @@ static int command_run(const struct options *o)
     return session_run(o->once);
 }
 
-static void read_options(int argc, char **argv, struct options *o)
+static void station_read_options(int argc, char **argv, struct options *o)
 {
     static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'},
         {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"ca-file", 1, 0, 'a'},
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     struct options o = {0};
     const char *command;
 
-    read_options(argc, argv, &o);
+    station_read_options(argc, argv, &o);
     command = argc > optind ? argv[optind] : "";
     api_start();
     if (!strcmp(command, "pair"))

@@ -14,7 +14,7 @@ struct frames { /* what has come of the present frame */
     bool any;
 };
 
-static void take_frame(struct frames *f)
+static void stream_take_frame(struct frames *f)
 {
     if (!strcmp(f->event, "superseded")) {
         session_superseded();
@@ -29,10 +29,10 @@ static void take_frame(struct frames *f)
     f->event[0] = f->data[0] = 0;
 }
 
-static void take_line(struct frames *f)
+static void stream_take_line(struct frames *f)
 {
     if (!f->line[0])
-        take_frame(f);
+        stream_take_frame(f);
     else if (!strncmp(f->line, "event: ", 7))
         snprintf(f->event, sizeof(f->event), "%.60s", f->line + 7);
     else if (!strncmp(f->line, "data: ", 6))
@@ -41,7 +41,7 @@ static void take_line(struct frames *f)
         snprintf(f->last_id, sizeof(f->last_id), "%.20s", f->line + 4);
 }
 
-static size_t receive(char *p, size_t size, size_t n, void *arg)
+static size_t stream_receive(char *p, size_t size, size_t n, void *arg)
 {
     struct frames *f = arg;
 
@@ -50,7 +50,7 @@ static size_t receive(char *p, size_t size, size_t n, void *arg)
         if (p[i] == '\n') {
             f->line[f->n] = 0;
             f->n = 0;
-            take_line(f);
+            stream_take_line(f);
         } else if (p[i] != '\r' && f->n + 1 < sizeof(f->line)) {
             f->line[f->n++] = p[i];
         }
@@ -58,7 +58,7 @@ static size_t receive(char *p, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-static int give_up(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int stream_give_up(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
     char now[ID_TEXT];
@@ -67,7 +67,7 @@ static int give_up(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return session_ending() || strcmp(now, arg) != 0;
 }
 
-static void follow(struct frames *f, const char *session)
+static void stream_follow(struct frames *f, const char *session)
 {
     char path[300], last[60];
     struct curl_slist *headers;
@@ -81,13 +81,13 @@ static void follow(struct frames *f, const char *session)
     if (f->last_id[0])
         headers = curl_slist_append(headers, last);
     curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, receive);
+    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, stream_receive);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, f);
     curl_easy_setopt(h, CURLOPT_FAILONERROR, 1L);
     curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L); /* the server says something each 15 s */
     curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, (long)SILENT_S);
     curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, give_up);
+    curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, stream_give_up);
     curl_easy_setopt(h, CURLOPT_XFERINFODATA, session);
     f->any = false;
     f->n = 0;
@@ -106,7 +106,7 @@ static void *stream_main(void *arg)
 
         session_copy(session);
         if (session[0])
-            follow(&f, session);
+            stream_follow(&f, session);
         back = f.any ? BACK_MS : back * 2 > BACK_MAX_MS ? BACK_MAX_MS : back * 2;
         session_poke(); /* what was missed while nobody listened is found by looking */
         for (int waited = 0, pause = between(back / 2, back); waited < pause && !session_ending();

@@ -29,7 +29,7 @@ struct zebra {
 };
 
 /* Reads all of an answer, which ends with the third ETX. Returns false when it does not come. */
-static bool read_answer(int fd, char text[ANSWER_MAX])
+static bool zebra_read_answer(int fd, char text[ANSWER_MAX])
 {
     int64_t until = now_us() + ANSWER_MS * 1000LL;
     size_t n = 0;
@@ -54,7 +54,7 @@ static bool read_answer(int fd, char text[ANSWER_MAX])
 }
 
 /* Reads the numbers of the next line. Returns false when there are too few. */
-static bool read_line(char **at, long numbers[NUMBERS], int least)
+static bool zebra_read_line(char **at, long numbers[NUMBERS], int least)
 {
     char *p = strchr(*at, 2), *end;
     int n = 0;
@@ -70,15 +70,15 @@ static bool read_line(char **at, long numbers[NUMBERS], int least)
     return n >= least;
 }
 
-static bool ask(int fd, struct zebra *ret)
+static bool zebra_ask(int fd, struct zebra *ret)
 {
     char text[ANSWER_MAX], *at = text;
     long one[NUMBERS], two[NUMBERS];
 
     *ret = (struct zebra){.n = 0};
-    if (send(fd, "~HS\r\n", 5, MSG_NOSIGNAL) != 5 || !read_answer(fd, text))
+    if (send(fd, "~HS\r\n", 5, MSG_NOSIGNAL) != 5 || !zebra_read_answer(fd, text))
         return false;
-    if (!read_line(&at, one, 5) || !read_line(&at, two, 9))
+    if (!zebra_read_line(&at, one, 5) || !zebra_read_line(&at, two, 9))
         return false;
     if (one[1])
         ret->troubles[ret->n++] = "media-empty";
@@ -93,7 +93,7 @@ static bool ask(int fd, struct zebra *ret)
 }
 
 /* Tells what is not as it was before. */
-static void tell(const struct job *j, const struct zebra *z, struct zebra *before)
+static void zebra_tell(const struct job *j, const struct zebra *z, struct zebra *before)
 {
     bool same = z->n == before->n;
 
@@ -108,10 +108,10 @@ bool zebra_ready(struct job *j, int fd, bool *ret_answers)
 {
     struct zebra z, before = {.n = 0};
 
-    while ((*ret_answers = ask(fd, &z)) && z.n) {
+    while ((*ret_answers = zebra_ask(fd, &z)) && z.n) {
         if (!before.n)
             say(j->printer->name, "%s waits: the printer says %s", j->record.id, z.troubles[0]);
-        tell(j, &z, &before);
+        zebra_tell(j, &z, &before);
         for (int i = 0; i < LOOK_MS / 100; i++) {
             if (atomic_load(&j->cancel) || session_ending())
                 return false;
@@ -120,7 +120,7 @@ bool zebra_ready(struct job *j, int fd, bool *ret_answers)
     }
     if (!*ret_answers)
         return before.n == 0; /* one that went silent is asked again with the next try */
-    tell(j, &z, &before);
+    zebra_tell(j, &z, &before);
     return true;
 }
 
@@ -132,14 +132,14 @@ enum zebra_end zebra_watch(struct job *j, int fd)
     for (;;) {
         const char *stage;
 
-        if (!ask(fd, &z)) {
+        if (!zebra_ask(fd, &z)) {
             if (++silent == GONE_LOOKS)
                 return ZEBRA_GONE;
             nap_ms(LOOK_MS);
             continue;
         }
         silent = 0;
-        tell(j, &z, &before);
+        zebra_tell(j, &z, &before);
         if (!z.n && z.waiting <= 0)
             return ZEBRA_IDLE;
         stage = z.n ? "blocked" : "printing";

@@ -33,7 +33,7 @@ static const char works_sql[] =
     " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
 
 /* Judges a result. Returns it, or NULL and a message when the database refuses. */
-static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
+static PGresult *admin_judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 {
     ExecStatusType status = PQresultStatus(r);
 
@@ -50,30 +50,30 @@ static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 }
 
 /* Runs one statement. Returns its result, or NULL and a message. */
-static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+static PGresult *admin_ask(PGconn *conn, const char *sql, const char *const *args, int n,
+    struct arena *a, wharf_str *ret_error)
 {
-    return judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
+    return admin_judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
 }
 
-static bool begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
+static bool admin_begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = judged(tx_begin(conn, NULL), a, ret_error);
+    PGresult *r = admin_judged(tx_begin(conn, NULL), a, ret_error);
 
     PQclear(r);
     return r != NULL;
 }
 
-static bool run(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+static bool admin_run(PGconn *conn, const char *sql, const char *const *args, int n,
+    struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = ask(conn, sql, args, n, a, ret_error);
+    PGresult *r = admin_ask(conn, sql, args, n, a, ret_error);
 
     PQclear(r);
     return r != NULL;
 }
 
-static bool finish(PGconn *conn, bool good)
+static bool admin_finish(PGconn *conn, bool good)
 {
     PGresult *r = NULL;
 
@@ -87,7 +87,7 @@ static bool finish(PGconn *conn, bool good)
 }
 
 /* Makes a new id; times in ids need not be the kernel clock's here. */
-static const char *new_id(struct arena *a, const char *prefix)
+static const char *admin_new_id(struct arena *a, const char *prefix)
 {
     char *id = arena_alloc(a, ID_MAX);
 
@@ -98,23 +98,23 @@ static const char *new_id(struct arena *a, const char *prefix)
 bool admin_org_create(PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX],
     struct arena *a, wharf_str *ret_error)
 {
-    const char *id = new_id(a, "org");
-    const char *org_args[] = {id, new_id(a, "log"), org->name};
+    const char *id = admin_new_id(a, "org");
+    const char *org_args[] = {id, admin_new_id(a, "log"), org->name};
     const char *user_args[] = {
-        id, new_id(a, "log"), new_id(a, "user"), org->owner_name, org->owner_email};
+        id, admin_new_id(a, "log"), admin_new_id(a, "user"), org->owner_name, org->owner_email};
     bool good;
 
-    if (!begin(conn, a, ret_error))
+    if (!admin_begin(conn, a, ret_error))
         return false;
-    good = run(conn, org_sql, org_args, 3, a, ret_error);
+    good = admin_run(conn, org_sql, org_args, 3, a, ret_error);
     if (good && org->owner_email)
-        good = run(conn, user_sql, user_args, 5, a, ret_error);
-    if (good && !finish(conn, true)) {
+        good = admin_run(conn, user_sql, user_args, 5, a, ret_error);
+    if (good && !admin_finish(conn, true)) {
         *ret_error = arena_printf(a, "the database did not commit");
         return false;
     }
     if (!good) {
-        finish(conn, false);
+        admin_finish(conn, false);
         return false;
     }
     snprintf(ret_id, ID_MAX, "%s", id);
@@ -135,7 +135,8 @@ static void add_scope(struct scopes *s, const char *area, int level)
 }
 
 /* Makes {"a":1,"b":2} of "a:read,b:write". Returns false at a part that is no scope. */
-static bool add_listed(struct scopes *s, const char *text, struct arena *a, wharf_str *ret_error)
+static bool admin_add_listed(
+    struct scopes *s, const char *text, struct arena *a, wharf_str *ret_error)
 {
     while (*text) {
         size_t n = strcspn(text, ","), area = strcspn(text, ":,");
@@ -171,7 +172,7 @@ static const char *scopes_json(
         /* every area, those of plugins that are enabled later too; not system */
         add_scope(&s, "*", 2);
     else
-        good = add_listed(&s, key->scopes, a, ret_error);
+        good = admin_add_listed(&s, key->scopes, a, ret_error);
     if (key->system)
         add_scope(&s, "system", 2);
     buf_addz(&out, s.comma ? "}" : "{}");
@@ -185,7 +186,7 @@ static const char *scopes_json(
 
 /* ---- keys ---- */
 
-static const char *hash_text(const struct config *config, wharf_str text, struct arena *a)
+static const char *admin_hash_text(const struct config *config, wharf_str text, struct arena *a)
 {
     unsigned char hash[KEYTEXT_HASH];
     char *hex = arena_alloc(a, 2 * KEYTEXT_HASH + 3);
@@ -202,8 +203,8 @@ static const char *hash_text(const struct config *config, wharf_str text, struct
 static bool check_organization(
     PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {key->organization_id, new_id(a, "org")};
-    PGresult *r = ask(conn, find_org_sql, args, 1, a, ret_error);
+    const char *args[] = {key->organization_id, admin_new_id(a, "org")};
+    PGresult *r = admin_ask(conn, find_org_sql, args, 1, a, ret_error);
     bool good = false;
 
     if (!r)
@@ -214,7 +215,7 @@ static bool check_organization(
         *ret_error = arena_printf(
             a, "%s is a test organization; name the live one and add --test", key->organization_id);
     else
-        good = !key->test || run(conn, twin_sql, args, 2, a, ret_error);
+        good = !key->test || admin_run(conn, twin_sql, args, 2, a, ret_error);
     PQclear(r);
     return good;
 }
@@ -228,7 +229,7 @@ static bool check_user(
 
     if (!key->user_id)
         return true;
-    r = ask(conn, find_user_sql, args, 2, a, ret_error);
+    r = admin_ask(conn, find_user_sql, args, 2, a, ret_error);
     if (!r)
         return false;
     found = PQntuples(r) == 1;
@@ -242,12 +243,12 @@ static bool check_user(
 static bool insert_key(PGconn *conn, const struct config *config, const struct admin_key *key,
     const char *scopes, const char *text, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {key->organization_id, new_id(a, "log"), new_id(a, "key"), key->name,
-        hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4, key->test ? "test" : "live",
-        scopes, key->user_id, key->locations};
+    const char *args[] = {key->organization_id, admin_new_id(a, "log"), admin_new_id(a, "key"),
+        key->name, admin_hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4,
+        key->test ? "test" : "live", scopes, key->user_id, key->locations};
 
     return check_organization(conn, key, a, ret_error) && check_user(conn, key, a, ret_error) &&
-           run(conn, key_sql, args, 10, a, ret_error);
+           admin_run(conn, key_sql, args, 10, a, ret_error);
 }
 
 bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key,
@@ -257,11 +258,11 @@ bool admin_key_create(PGconn *conn, const struct config *config, const struct ad
     const char *scopes = scopes_json(config, key, a, ret_error);
     bool good;
 
-    if (!scopes || !begin(conn, a, ret_error))
+    if (!scopes || !admin_begin(conn, a, ret_error))
         return false;
     keytext_new(key->test, text);
     *ret_error = (wharf_str){"the database did not commit", 27};
-    good = finish(conn, insert_key(conn, config, key, scopes, text, a, ret_error));
+    good = admin_finish(conn, insert_key(conn, config, key, scopes, text, a, ret_error));
     if (good)
         *ret_text = arena_dupz(a, text);
     return good;
@@ -277,8 +278,8 @@ bool admin_key_works(
     bool test, works = false;
 
     if (keytext_check(str_z(text), &test)) {
-        args[0] = hash_text(config, str_z(text), a);
-        r = ask(conn, works_sql, args, 1, a, &error);
+        args[0] = admin_hash_text(config, str_z(text), a);
+        r = admin_ask(conn, works_sql, args, 1, a, &error);
     }
     if (r && PQntuples(r) == 1) {
         works = true;

@@ -40,7 +40,7 @@ static const char *first_id(const struct demo *d, const struct http_reply *reply
     return id;
 }
 
-static const char *id_of(const struct demo *d, const char *name, size_t n)
+static const char *demo_id_of(const struct demo *d, const char *name, size_t n)
 {
     for (size_t i = 0; i < d->n; i++) {
         if (strlen(d->done[i].name) == n && !memcmp(d->done[i].name, name, n))
@@ -58,12 +58,12 @@ static const char *with_ids(const struct demo *d, const char *text)
     if (!at)
         return text;
     n = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_");
-    id = id_of(d, at + 1, n);
+    id = demo_id_of(d, at + 1, n);
     rest = id[0] ? with_ids(d, at + 1 + n) : NULL;
     return rest ? arena_printf(d->a, "%.*s%s%s", (int)(at - text), text, id, rest).p : NULL;
 }
 
-static const char *member(const cJSON *step, const char *name)
+static const char *demo_member(const cJSON *step, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(step, name));
 
@@ -72,10 +72,10 @@ static const char *member(const cJSON *step, const char *name)
 
 /* Finds the row of a step, or makes it. Returns its id, "" when the module is not enabled or
  * refuses. */
-static const char *find_or_make(const struct demo *d, const cJSON *step)
+static const char *demo_find_or_make(const struct demo *d, const cJSON *step)
 {
-    const char *list = member(step, "list"), *path = with_ids(d, member(step, "path"));
-    const char *find = with_ids(d, member(step, "find"));
+    const char *list = demo_member(step, "list"), *path = with_ids(d, demo_member(step, "path"));
+    const char *find = with_ids(d, demo_member(step, "find"));
     char *printed = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(step, "body"));
     const char *body = with_ids(d, printed ? printed : "");
     struct http_reply reply;
@@ -106,8 +106,8 @@ void demo_make(struct arena *a, const char *base_url, const char *api_key)
     cJSON_ArrayForEach(step, steps) {
         if (d.n == STEPS_MAX)
             break;
-        d.done[d.n].name = arena_dupz(a, member(step, "as")).p;
-        d.done[d.n].id = find_or_make(&d, step);
+        d.done[d.n].name = arena_dupz(a, demo_member(step, "as")).p;
+        d.done[d.n].id = demo_find_or_make(&d, step);
         d.n++;
     }
     cJSON_Delete(steps);

@@ -12,7 +12,7 @@
 #include "util/json.h"
 #include "util/str.h"
 
-static const char *text_of(const cJSON *object, const char *key)
+static const char *devfile_text_of(const cJSON *object, const char *key)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 
@@ -30,9 +30,9 @@ void devfile_read(const char *data, struct devfile *ret, struct arena *a)
         close(fd);
     json = n > 0 ? cJSON_ParseWithLength(text, (size_t)n) : NULL;
     if (cJSON_IsObject(json)) {
-        ret->api_key = arena_dupz(a, text_of(json, "api_key")).p;
+        ret->api_key = arena_dupz(a, devfile_text_of(json, "api_key")).p;
         snprintf(ret->organization_id, sizeof(ret->organization_id), "%s",
-            text_of(json, "organization_id"));
+            devfile_text_of(json, "organization_id"));
         ret->system = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "system"));
     }
     cJSON_Delete(json);

@@ -21,7 +21,7 @@ static int64_t database_now(PGconn *conn)
     return us;
 }
 
-static int64_t rows_of(void *arg, const char *sql, const char *value)
+static int64_t files_rows_of(void *arg, const char *sql, const char *value)
 {
     PGresult *r = PQexecParams(arg, sql, 1, NULL, &value, NULL, NULL, 0);
     ExecStatusType status = PQresultStatus(r);
@@ -37,7 +37,7 @@ static int64_t rows_of(void *arg, const char *sql, const char *value)
     return n;
 }
 
-static bool step(void *arg, enum tx_step what)
+static bool files_step(void *arg, enum tx_step what)
 {
     PGresult *r;
     bool good;
@@ -54,10 +54,10 @@ static bool step(void *arg, enum tx_step what)
     return good;
 }
 
-static int collect(PGconn *conn, struct blob_store *store, const struct config *config)
+static int files_collect(PGconn *conn, struct blob_store *store, const struct config *config)
 {
     struct file_collected done;
-    const struct file_database db = {rows_of, step, conn};
+    const struct file_database db = {files_rows_of, files_step, conn};
     bool good = file_collect(&db, store, database_now(conn), config->blob_grace_s, &done);
 
     printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects,
@@ -67,7 +67,7 @@ static int collect(PGconn *conn, struct blob_store *store, const struct config *
     return good ? EXIT_FINE : cli_fail("not all could be looked at; the log says why");
 }
 
-static int rotate(PGconn *conn)
+static int files_rotate(PGconn *conn)
 {
     PGresult *r = PQexec(conn, "SELECT wharf.rotate_file_key()");
     bool good = PQresultStatus(r) == PGRES_TUPLES_OK;
@@ -88,7 +88,7 @@ static int with_store(PGconn *conn, const struct config *config, struct arena *a
     if (!store)
         code = cli_fail("%s", why.p);
     else
-        code = collect(conn, store, config);
+        code = files_collect(conn, store, config);
     blob_close(store);
     net_stop(net);
     return code;
@@ -118,7 +118,8 @@ int command_files(int argc, char **argv)
     if (strcmp(word, "adopt") == 0)
         code = look_at_mark(db.conn, config, BLOB_MARK_ADOPT, c.a) ? EXIT_FINE : EXIT_FAILED;
     else
-        code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(db.conn, config, c.a);
+        code = strcmp(word, "rotate-key") == 0 ? files_rotate(db.conn)
+                                               : with_store(db.conn, config, c.a);
     cli_db_close(&db);
     return code;
 }

@@ -20,7 +20,7 @@ static const char show_sql[] =
     "LATERAL jsonb_each_text(x.j) m"
     " WHERE m.value IS NOT NULL";
 
-static PGresult *ask(PGconn *conn, const char *sql, const char *const *values, int n)
+static PGresult *job_ask(PGconn *conn, const char *sql, const char *const *values, int n)
 {
     PGresult *r = PQexecParams(conn, sql, n, NULL, values, NULL, NULL, 0);
 
@@ -31,9 +31,9 @@ static PGresult *ask(PGconn *conn, const char *sql, const char *const *values, i
     return NULL;
 }
 
-static int list(PGconn *conn, const char *const filters[3], bool past)
+static int job_cmd_list(PGconn *conn, const char *const filters[3], bool past)
 {
-    PGresult *r = ask(conn, past ? past_sql : list_sql, filters, 3);
+    PGresult *r = job_ask(conn, past ? past_sql : list_sql, filters, 3);
 
     if (!r)
         return EXIT_FAILED;
@@ -47,9 +47,9 @@ static int list(PGconn *conn, const char *const filters[3], bool past)
     return EXIT_FINE;
 }
 
-static int show(PGconn *conn, const char *id)
+static int job_show(PGconn *conn, const char *id)
 {
-    PGresult *r = ask(conn, show_sql, &id, 1);
+    PGresult *r = job_ask(conn, show_sql, &id, 1);
     int n = r ? PQntuples(r) : 0;
 
     for (int i = 0; i < n; i++)
@@ -60,9 +60,9 @@ static int show(PGconn *conn, const char *id)
                : EXIT_FAILED;
 }
 
-static int cancel(PGconn *conn, const char *id)
+static int job_cmd_cancel(PGconn *conn, const char *id)
 {
-    PGresult *r = ask(conn, "SELECT wharf.job_cancel($1::bigint, 7776000)", &id, 1);
+    PGresult *r = job_ask(conn, "SELECT wharf.job_cancel($1::bigint, 7776000)", &id, 1);
     bool reported;
 
     if (!r)
@@ -78,9 +78,9 @@ static int cancel(PGconn *conn, const char *id)
     return EXIT_FINE;
 }
 
-static int retry(PGconn *conn, const char *id)
+static int job_cmd_retry(PGconn *conn, const char *id)
 {
-    PGresult *r = ask(conn, "SELECT wharf.job_retry($1::bigint)", &id, 1);
+    PGresult *r = job_ask(conn, "SELECT wharf.job_retry($1::bigint)", &id, 1);
     bool good = r && PQgetvalue(r, 0, 0)[0] == 't';
 
     if (r && !good)
@@ -94,7 +94,7 @@ static int retry(PGconn *conn, const char *id)
 }
 
 /* Returns the digits of "job_12" or "12"; NULL: neither. */
-static const char *number(const char *word)
+static const char *job_cmd_number(const char *word)
 {
     const char *digits = strncmp(word, "job_", 4) == 0 ? word + 4 : word;
     size_t n = strspn(digits, "0123456789");
@@ -102,7 +102,7 @@ static const char *number(const char *word)
     return n && n < 19 && !digits[n] ? digits : NULL;
 }
 
-static bool known(const char *verb)
+static bool job_known(const char *verb)
 {
     return strcmp(verb, "show") == 0 || strcmp(verb, "cancel") == 0 || strcmp(verb, "retry") == 0;
 }
@@ -121,9 +121,9 @@ int command_job(int argc, char **argv)
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return EXIT_USAGE;
     verb = c.n_words ? c.words[0] : "";
-    id = c.n_words == 2 ? number(c.words[1]) : NULL;
+    id = c.n_words == 2 ? job_cmd_number(c.words[1]) : NULL;
     listing = strcmp(verb, "list") == 0;
-    if (listing ? c.n_words != 1 : !id || !known(verb)) {
+    if (listing ? c.n_words != 1 : !id || !job_known(verb)) {
         cli_fail("%s", usage);
         return EXIT_USAGE;
     }
@@ -131,11 +131,11 @@ int command_job(int argc, char **argv)
     if (!config || !cli_db_open(&db, config, c.a))
         return EXIT_FAILED;
     if (listing)
-        code = list(db.conn, (const char *const[]){queue, org, state}, past);
+        code = job_cmd_list(db.conn, (const char *const[]){queue, org, state}, past);
     else
-        code = *verb == 's'   ? show(db.conn, id)
-               : *verb == 'c' ? cancel(db.conn, id)
-                              : retry(db.conn, id);
+        code = *verb == 's'   ? job_show(db.conn, id)
+               : *verb == 'c' ? job_cmd_cancel(db.conn, id)
+                              : job_cmd_retry(db.conn, id);
     cli_db_close(&db);
     return code;
 }

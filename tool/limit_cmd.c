@@ -20,7 +20,7 @@ static const struct {
     {"--write-burst", "write_burst", 1}, {"--concurrency", "concurrency", 0}};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), OF_ORGANIZATIONS = 2 };
 
-static bool number(const char *text, int64_t least, int64_t *ret)
+static bool limit_number(const char *text, int64_t least, int64_t *ret)
 {
     char *end;
 
@@ -45,7 +45,7 @@ static const char *limits_of(struct arena *a, const char *const *values, size_t 
 
         if (!values[i])
             continue;
-        good = number(values[i], kinds[i].least, &value);
+        good = limit_number(values[i], kinds[i].least, &value);
         if (good)
             jw_int(&w, kinds[i].member, value);
         else
@@ -59,7 +59,7 @@ static const char *limits_of(struct arena *a, const char *const *values, size_t 
     return text;
 }
 
-static int give(struct cli *c, const struct people_limit *limit)
+static int limit_give(struct cli *c, const struct people_limit *limit)
 {
     struct config *config = cli_config(c);
     wharf_str error = {"", 0};
@@ -97,5 +97,5 @@ int limit_command(int argc, char **argv, bool organization)
     }
     limit.id = c.words[1];
     limit.limits = limits_of(c.a, values, n);
-    return limit.limits ? give(&c, &limit) : EXIT_USAGE;
+    return limit.limits ? limit_give(&c, &limit) : EXIT_USAGE;
 }

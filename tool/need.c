@@ -17,7 +17,7 @@
 /* beside lanes and threads: notices, streams, the request log, the look at readiness */
 enum { WEB_BESIDE = 4, JOB_BESIDE = 3 };
 
-static bool has_module(const struct engine *e, const char *name)
+static bool need_has_module(const struct engine *e, const char *name)
 {
     for (size_t i = 0; i < e->n_plugins; i++)
         if (strcmp(e->plugins[i].name, name) == 0)
@@ -29,7 +29,7 @@ static size_t need_of_web(const struct config *c, const struct engine *e)
 {
     unsigned least = 0, most = 0;
 
-    if (has_module(e, "workflows"))
+    if (need_has_module(e, "workflows"))
         share_cells(c, &least, &most);
     return lanes_wanted(c) + (size_t)c->database_pool + most + WEB_BESIDE;
 }
@@ -45,7 +45,7 @@ static size_t need_of_job(const struct config *c, const struct engine *e)
            JOB_BESIDE;
 }
 
-static size_t allowed(PGconn *conn)
+static size_t need_allowed(PGconn *conn)
 {
     PGresult *r = PQexec(conn,
         "SELECT least(current_setting('max_connections')::int - "
@@ -62,7 +62,7 @@ void need_connections(PGconn *conn, const struct config *config, const struct en
 {
     size_t n_web = config->workers ? (size_t)config->workers : cores_allowed(),
            web = need_of_web(config, e), job = need_of_job(config, e),
-           all = n_web * web + (size_t)config->jobs_workers * job, most = allowed(conn);
+           all = n_web * web + (size_t)config->jobs_workers * job, most = need_allowed(conn);
 
     printf("connections to the database: at most %zu (%zu web workers with %zu each, %lld job "
            "workers with %zu each); ",

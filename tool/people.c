@@ -26,7 +26,7 @@ static const char keys_sql[] = QUERY_KEYS;
 static const char revoke_sql[] = QUERY_KEY_REVOKE;
 static const char limit_sql[] = QUERY_LIMIT;
 
-static const char *new_id(struct arena *a, const char *prefix)
+static const char *people_new_id(struct arena *a, const char *prefix)
 {
     char *id = arena_alloc(a, ID_MAX);
 
@@ -35,7 +35,7 @@ static const char *new_id(struct arena *a, const char *prefix)
 }
 
 /* Judges a result. Returns it, or NULL and a message when the database refuses. */
-static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
+static PGresult *people_judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 {
     const char *state;
 
@@ -51,36 +51,36 @@ static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 }
 
 /* Runs a statement. Returns its result, or NULL and a message. */
-static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+static PGresult *people_ask(PGconn *conn, const char *sql, const char *const *args, int n,
+    struct arena *a, wharf_str *ret_error)
 {
-    return judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
+    return people_judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
 }
 
 /* Judges a step of a transaction. */
 static bool stepped(PGresult *result, struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = judged(result, a, ret_error);
+    PGresult *r = people_judged(result, a, ret_error);
 
     PQclear(r);
     return r != NULL;
 }
 
 /* Returns how many rows a statement changed; -1 after a failure. */
-static int change(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+static int people_change(PGconn *conn, const char *sql, const char *const *args, int n,
+    struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = ask(conn, sql, args, n, a, ret_error);
+    PGresult *r = people_ask(conn, sql, args, n, a, ret_error);
     int rows = r ? PQntuples(r) : -1;
 
     PQclear(r);
     return rows;
 }
 
-static bool list(PGconn *conn, const char *sql, const char *organization_id, struct buf *out,
+static bool people_list(PGconn *conn, const char *sql, const char *organization_id, struct buf *out,
     struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = ask(conn, sql, &organization_id, 1, a, ret_error);
+    PGresult *r = people_ask(conn, sql, &organization_id, 1, a, ret_error);
 
     for (int row = 0; r && row < PQntuples(r); row++) {
         for (int c = 0; c < PQnfields(r); c++)
@@ -94,24 +94,25 @@ static bool list(PGconn *conn, const char *sql, const char *organization_id, str
 /* Tells running servers to read keys again. */
 static bool tell_servers(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
-    return change(conn, "SELECT pg_notify('wharf_auth', '')", NULL, 0, a, ret_error) >= 0;
+    return people_change(conn, "SELECT pg_notify('wharf_auth', '')", NULL, 0, a, ret_error) >= 0;
 }
 
 bool people_user_create(PGconn *conn, const struct people_user *user, char ret_id[ID_MAX],
     struct arena *a, wharf_str *ret_error)
 {
-    const char *id = new_id(a, "user");
+    const char *id = people_new_id(a, "user");
     const char *args[] = {
-        user->organization_id, new_id(a, "log"), id, user->name, user->email, user->role};
+        user->organization_id, people_new_id(a, "log"), id, user->name, user->email, user->role};
     const char *role_args[] = {user->organization_id, user->role};
     int n;
 
-    if (!role_is_builtin(user->role) && change(conn, role_sql, role_args, 2, a, ret_error) != 1) {
+    if (!role_is_builtin(user->role) &&
+        people_change(conn, role_sql, role_args, 2, a, ret_error) != 1) {
         *ret_error = arena_printf(
             a, "there is no role %s in %s", user->role, user->organization_id);
         return false;
     }
-    n = change(conn, create_sql, args, 6, a, ret_error);
+    n = people_change(conn, create_sql, args, 6, a, ret_error);
     if (n == 0)
         *ret_error = arena_printf(a, "there is no live organization %s", user->organization_id);
     if (n == 1)
@@ -122,18 +123,18 @@ bool people_user_create(PGconn *conn, const struct people_user *user, char ret_i
 bool people_user_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
     wharf_str *ret_error)
 {
-    return list(conn, users_sql, organization_id, out, a, ret_error);
+    return people_list(conn, users_sql, organization_id, out, a, ret_error);
 }
 
 bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {user_id, new_id(a, "log")};
+    const char *args[] = {user_id, people_new_id(a, "log")};
     int n = -1;
 
     if (!stepped(tx_begin(conn, NULL), a, ret_error))
         return false;
-    if (change(conn, owners_lock_sql, args, 1, a, ret_error) >= 0)
-        n = change(conn, disable_sql, args, 2, a, ret_error);
+    if (people_change(conn, owners_lock_sql, args, 1, a, ret_error) >= 0)
+        n = people_change(conn, disable_sql, args, 2, a, ret_error);
     if (n == 0)
         *ret_error = arena_printf(
             a, "%s is no user, is disabled already, or is the last active owner", user_id);
@@ -147,13 +148,13 @@ bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wha
 bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
     wharf_str *ret_error)
 {
-    return list(conn, keys_sql, organization_id, out, a, ret_error);
+    return people_list(conn, keys_sql, organization_id, out, a, ret_error);
 }
 
 bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {key_id, new_id(a, "log")};
-    int n = change(conn, revoke_sql, args, 2, a, ret_error);
+    const char *args[] = {key_id, people_new_id(a, "log")};
+    int n = people_change(conn, revoke_sql, args, 2, a, ret_error);
 
     if (n == 0)
         *ret_error = arena_printf(a, "%s is no key, or was revoked already", key_id);
@@ -163,13 +164,13 @@ bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_
 bool people_limit(
     PGconn *conn, const struct people_limit *limit, struct arena *a, wharf_str *ret_error)
 {
-    const char *args[] = {limit->id, new_id(a, "log"), limit->limits,
+    const char *args[] = {limit->id, people_new_id(a, "log"), limit->limits,
         limit->anew ? "true" : "false", limit->organization ? "true" : "false"};
     int n = -1;
 
     if (!stepped(tx_begin(conn, NULL), a, ret_error))
         return false;
-    n = change(conn, limit_sql, args, 5, a, ret_error);
+    n = people_change(conn, limit_sql, args, 5, a, ret_error);
     if (n == 0)
         *ret_error = arena_printf(a,
             limit->organization ? "there is no organization %s" : "there is no key %s in use",

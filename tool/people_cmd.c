@@ -13,7 +13,7 @@ typedef bool list_fn(PGconn *conn, const char *organization_id, struct buf *out,
     wharf_str *ret_error);
 typedef bool end_fn(PGconn *conn, const char *id, struct arena *a, wharf_str *ret_error);
 
-static int run_list(struct cli *c, const char *organization_id, list_fn *fn)
+static int people_run_list(struct cli *c, const char *organization_id, list_fn *fn)
 {
     struct config *config = cli_config(c);
     wharf_str error = {"", 0};
@@ -31,7 +31,7 @@ static int run_list(struct cli *c, const char *organization_id, list_fn *fn)
     return good ? EXIT_FINE : cli_fail("%s", error.p);
 }
 
-static int run_end(struct cli *c, end_fn *fn)
+static int people_run_end(struct cli *c, end_fn *fn)
 {
     struct config *config = cli_config(c);
     wharf_str error = {"", 0};
@@ -45,7 +45,7 @@ static int run_end(struct cli *c, end_fn *fn)
     return good ? EXIT_FINE : cli_fail("%s", error.p);
 }
 
-static int run_create(struct cli *c, const struct people_user *user)
+static int people_run_create(struct cli *c, const struct people_user *user)
 {
     struct config *config = cli_config(c);
     wharf_str error = {"", 0};
@@ -76,12 +76,12 @@ int command_user(int argc, char **argv)
     verb = c.n_words ? c.words[0] : "";
     if (strcmp(verb, "create") == 0 && c.n_words == 1 && user.organization_id && user.email) {
         user.name = user.name ? user.name : user.email;
-        return run_create(&c, &user);
+        return people_run_create(&c, &user);
     }
     if (strcmp(verb, "list") == 0 && c.n_words == 1 && user.organization_id)
-        return run_list(&c, user.organization_id, people_user_list);
+        return people_run_list(&c, user.organization_id, people_user_list);
     if (strcmp(verb, "disable") == 0 && c.n_words == 2)
-        return run_end(&c, people_user_disable);
+        return people_run_end(&c, people_user_disable);
     cli_fail("wharf user create --org ID --email EMAIL [--name NAME] [--role ROLE], wharf user "
              "list --org ID, or wharf user disable USER");
     return EXIT_USAGE;
@@ -90,8 +90,8 @@ int command_user(int argc, char **argv)
 int people_key_command(struct cli *c, const char *organization_id)
 {
     if (c->n_words == 1 && strcmp(c->words[0], "list") == 0 && organization_id)
-        return run_list(c, organization_id, people_key_list);
+        return people_run_list(c, organization_id, people_key_list);
     if (c->n_words == 2 && strcmp(c->words[0], "revoke") == 0)
-        return run_end(c, people_key_revoke);
+        return people_run_end(c, people_key_revoke);
     return -1;
 }

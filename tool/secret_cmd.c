@@ -35,7 +35,7 @@ static bool each_column(PGconn *conn, const struct engine *e, column_fn *fn)
     return good;
 }
 
-static bool failed(PGconn *conn, PGresult *r)
+static bool secret_failed(PGconn *conn, PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);
 
@@ -55,7 +55,7 @@ static bool show_column(
         f->column, d->storage.table, f->column);
     PGresult *r = PQexec(conn, sql.p);
 
-    if (failed(conn, r))
+    if (secret_failed(conn, r))
         return false;
     for (int i = 0; i < PQntuples(r); i++) {
         const char *id = PQgetvalue(r, i, 0);
@@ -94,7 +94,7 @@ static bool reseal_row(
             d->storage.table, f->column, f->column);
 
         done = PQexecParams(conn, sql.p, 4, NULL, values, NULL, NULL, 0);
-        good = !failed(conn, done);
+        good = !secret_failed(conn, done);
         if (good)
             PQclear(done);
     }
@@ -118,7 +118,7 @@ static bool reseal_column(
         const char *values[3] = {secret_key_id(0), organization.p, id.p};
         PGresult *r = PQexecParams(conn, sql.p, 3, NULL, values, NULL, NULL, 0);
 
-        if (failed(conn, r))
+        if (secret_failed(conn, r))
             return false;
         n = PQntuples(r);
         for (int i = 0; i < n; i++) {
@@ -172,7 +172,7 @@ static int print_key(void)
     return EXIT_FINE;
 }
 
-static int rotate(struct cli *c, const struct config *config)
+static int secret_rotate(struct cli *c, const struct config *config)
 {
     wharf_str error = {"", 0};
 
@@ -198,7 +198,7 @@ int command_secret(int argc, char **argv)
     if (!config)
         return EXIT_FAILED;
     if (strcmp(verb, "rotate") == 0)
-        return rotate(&c, config);
+        return secret_rotate(&c, config);
     if (strcmp(verb, "status") == 0)
         return with_columns(&c, config, show_column);
     if (strcmp(verb, "reseal") == 0)

@@ -119,7 +119,7 @@ static bool take_folder(struct serve *s)
 }
 
 /* Finds whoever the workers will be; tells when they stay root. */
-static bool find_user(struct serve *s)
+static bool serve_find_user(struct serve *s)
 {
     wharf_str error = {"", 0};
 
@@ -163,7 +163,7 @@ static bool open_database(struct serve *s)
     return true;
 }
 
-static bool set_up(struct serve *s)
+static bool serve_set_up(struct serve *s)
 {
     size_t n;
     const char **argv = own_command(s, "_migrate", &n);
@@ -247,15 +247,15 @@ static const char *const *ready_command(struct serve *s)
     return argv;
 }
 
-static int run(struct serve *s)
+static int serve_cmd_run(struct serve *s)
 {
     /* the settings are freed by the supervisor */
     const char *data = arena_dupz(s->c.a, s->config->data).p;
     struct supervisor_start start;
     int code;
 
-    if (!start_log(s) || !read_certificate(s) || !take_folder(s) || !find_user(s) ||
-        !open_sockets(s) || !open_database(s) || !give_places(s) || !set_up(s))
+    if (!start_log(s) || !read_certificate(s) || !take_folder(s) || !serve_find_user(s) ||
+        !open_sockets(s) || !open_database(s) || !give_places(s) || !serve_set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,
@@ -281,7 +281,7 @@ static int run(struct serve *s)
     return code;
 }
 
-static int serve(struct serve *s)
+static int serve_serve(struct serve *s)
 {
     ssize_t n = readlink("/proc/self/exe", s->exe, sizeof(s->exe) - 1);
     int code = EXIT_FAILED;
@@ -291,7 +291,7 @@ static int serve(struct serve *s)
     s->note = "";
     s->config = cli_config(&s->c);
     if (s->config)
-        code = run(s);
+        code = serve_cmd_run(s);
     cluster_stop(s->cluster);
     return code;
 }
@@ -303,7 +303,7 @@ int command_serve(int argc, char **argv)
 
     if (!cli_parse(&s.c, argc, argv, opts, 1))
         return EXIT_USAGE;
-    return serve(&s);
+    return serve_serve(&s);
 }
 
 /* ---- dev ---- */
@@ -351,5 +351,5 @@ int command_dev(int argc, char **argv)
     if (test_clock)
         cli_set(&s.c, "test_clock", "true");
     dev_settings(&s);
-    return serve(&s);
+    return serve_serve(&s);
 }

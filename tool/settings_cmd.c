@@ -49,7 +49,7 @@ static void write_json(struct listing *l, const struct shown *s)
     jw_close(&l->w, '}');
 }
 
-static void show(struct listing *l, struct shown *s)
+static void settings_show(struct listing *l, struct shown *s)
 {
     if (s->secret && s->value.n)
         s->value = str_z("(hidden)");
@@ -92,7 +92,7 @@ static wharf_str without_password(wharf_str conninfo, struct arena *a)
     return text;
 }
 
-static void type_of(const struct setting *s, char out[TYPE_TEXT])
+static void settings_type_of(const struct setting *s, char out[TYPE_TEXT])
 {
     static const char *const types[] = {"text", "number", "true/false", "list", "", ""};
 
@@ -126,15 +126,15 @@ static void show_server(struct listing *l, const struct config *config)
         buf_done(&value);
         if (strcmp(s.key, "database.url") == 0 || strcmp(s.key, "database.direct") == 0)
             s.value = without_password(s.value, l->a);
-        type_of(&all[i], s.type);
-        show(l, &s);
+        settings_type_of(&all[i], s.type);
+        settings_show(l, &s);
     }
 }
 
 /* ---- of modules ---- */
 
 /* Returns a value as it would be written with --set. */
-static wharf_str value_text(struct listing *l, const struct wharf_json *v)
+static wharf_str settings_value_text(struct listing *l, const struct wharf_json *v)
 {
     struct buf out;
     wharf_str text;
@@ -147,7 +147,7 @@ static wharf_str value_text(struct listing *l, const struct wharf_json *v)
         return jw_text(l->a, v);
     buf_init(&out, OUTPUT_MAX);
     for (const struct wharf_json *one = v->child; one; one = one->next)
-        buf_addf(&out, "%s%.*s", one == v->child ? "" : ",", STR_ARG(value_text(l, one)));
+        buf_addf(&out, "%s%.*s", one == v->child ? "" : ",", STR_ARG(settings_value_text(l, one)));
     text = arena_dup_str(l->a, buf_str(&out));
     buf_done(&out);
     return text;
@@ -169,7 +169,7 @@ static void schema_type(struct listing *l, const struct wharf_json *schema, char
         n += (size_t)snprintf(out + n, TYPE_TEXT - n, "%s", list ? " of " : "");
         for (const struct wharf_json *w = words->child; w && n < TYPE_TEXT; w = w->next)
             n += (size_t)snprintf(out + n, TYPE_TEXT - n, "%s%.*s", w == words->child ? "" : "|",
-                STR_ARG(value_text(l, w)));
+                STR_ARG(settings_value_text(l, w)));
     } else if (!list) {
         snprintf(out, TYPE_TEXT, least && most ? "%s, %.*s to %.*s" : "%s",
             str_eqz(type, "string")    ? "text"
@@ -201,11 +201,11 @@ static void show_schema(struct listing *l, const struct config *config, const ch
             s.meaning = arena_printf(l->a, "%.*s: %.*s", STR_ARG(about), STR_ARG(s.meaning));
         fallback = json_get(p, "default");
         s.has_fallback = fallback != NULL;
-        s.fallback = value_text(l, fallback);
-        s.value = value_text(l, own ? own : fallback);
+        s.fallback = settings_value_text(l, fallback);
+        s.value = settings_value_text(l, own ? own : fallback);
         s.from = own ? config_where(config, s.key, l->a).p : "default";
         schema_type(l, p, s.type);
-        show(l, &s);
+        settings_show(l, &s);
     }
 }
 
@@ -222,10 +222,10 @@ static void show_hooks(struct listing *l, const struct config *config)
                 .type = "any",
                 .meaning = str_z("of the operator's hooks"),
                 .secret = i == 1,
-                .value = value_text(l, v)};
+                .value = settings_value_text(l, v)};
 
             s.from = config_where(config, s.key, l->a).p;
-            show(l, &s);
+            settings_show(l, &s);
         }
     }
 }

@@ -115,7 +115,7 @@ static bool prepare_dev(PGconn *conn, const struct config *config, struct arena 
     return good;
 }
 
-static bool has_module(const struct config *config, const char *name)
+static bool setup_has_module(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->modules.count; i++)
         if (strcmp(config->modules.items[i], name) == 0)
@@ -150,7 +150,7 @@ int command_setup(int argc, char **argv)
     good = good && look_at_mark(conn, config, BLOB_MARK_MAKE, c.a);
     if (good && strcmp(config->blob_driver, "dir") == 0) /* S3 is looked at later: nobody waits */
         look_at_objects(conn, config, true, c.a);
-    if (good && dev && has_module(config, "org"))
+    if (good && dev && setup_has_module(config, "org"))
         good = prepare_dev(conn, config, c.a);
     PQfinish(conn);
     return good ? EXIT_FINE : EXIT_FAILED;

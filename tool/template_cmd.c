@@ -38,7 +38,7 @@ struct desk {
 /* ---- what is asked for ---- */
 
 /* Finds a format by the word, or by how the file's name ends. Returns 0 when it is none. */
-static uint32_t format_of(const char *word)
+static uint32_t template_format_of(const char *word)
 {
     const char *point = strrchr(word, '.');
 
@@ -59,12 +59,14 @@ static const char *out_beside(struct desk *d)
     return arena_printf(d->c.a, "%.*s.%s", n, d->file, formats[d->format - WHARF_DRAW_PDF]).p;
 }
 
-static bool read_options(struct desk *d, const char *format, const char *page)
+static bool template_read_options(struct desk *d, const char *format, const char *page)
 {
     char *end = NULL;
     unsigned long n = page ? strtoul(page, &end, 10) : 1;
 
-    d->format = format ? format_of(format) : d->out ? format_of(d->out) : WHARF_DRAW_PDF;
+    d->format = format   ? template_format_of(format)
+                : d->out ? template_format_of(d->out)
+                         : WHARF_DRAW_PDF;
     if (d->c.n_words != 2 || strcmp(d->c.words[0], "render") != 0 || !d->format || n < 1 ||
         n > PAGE_MAX || (end && *end) || (format && strchr(format, '.'))) {
         cli_fail("%s", usage);
@@ -82,7 +84,7 @@ static bool read_options(struct desk *d, const char *format, const char *page)
 
 /* ---- the module ---- */
 
-static struct wharf_req begin(struct desk *d)
+static struct wharf_req template_begin(struct desk *d)
 {
     struct timespec now;
 
@@ -95,7 +97,7 @@ static struct wharf_req begin(struct desk *d)
 }
 
 /* Prints each problem of the request as a line about a file. */
-static void tell_problems(const char *about, const struct wharf_req *req)
+static void template_tell_problems(const char *about, const struct wharf_req *req)
 {
     for (size_t i = 0; i < req->problems.n; i++)
         cli_fail("%s: %.*s", about, STR_ARG(req->problems.list[i].text));
@@ -118,10 +120,10 @@ static bool start_module(struct desk *d)
     if (!d->plugin || !d->templates || !WHARF_HAS(wharf_templates_render_api, d->templates, draft))
         return cli_fail("the module templates is not among the modules of these settings") ==
                EXIT_FINE;
-    req = begin(d);
+    req = template_begin(d);
     good = d->plugin->desc->start(d->plugin->handle, &req) == WHARF_OK;
     if (!good)
-        tell_problems("the module templates", &req);
+        template_tell_problems("the module templates", &req);
     arena_free(req.arena);
     return good;
 }
@@ -191,7 +193,7 @@ static unsigned tell_notes(const struct desk *d, const struct wharf_json *list, 
 }
 
 /* Writes the drawing and tells of it. Returns the exit code. */
-static int keep(struct desk *d, struct arena *a, const wharf_templates_drawn *drawn)
+static int template_keep(struct desk *d, struct arena *a, const wharf_templates_drawn *drawn)
 {
     long long pages = json_int_or(drawn->report, "pages", 0);
     wharf_str why;
@@ -206,9 +208,9 @@ static int keep(struct desk *d, struct arena *a, const wharf_templates_drawn *dr
     return failed ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int draw(struct desk *d)
+static int template_cmd_draw(struct desk *d)
 {
-    struct wharf_req req = begin(d);
+    struct wharf_req req = template_begin(d);
     wharf_templates_draft draft = {
         .head = WHARF_HEAD(wharf_templates_draft), .format = d->format, .page = d->page};
     wharf_templates_drawn drawn = {.head = WHARF_HEAD(wharf_templates_drawn)};
@@ -220,9 +222,9 @@ static int draw(struct desk *d)
         cli_fail("%s: data is an object, or an array of objects, one for each copy", d->data);
     } else if (draft.definition && (draft.data || !d->data)) {
         if (d->templates->draft(&req, &draft, &drawn) == WHARF_OK)
-            code = keep(d, req.arena, &drawn);
+            code = template_keep(d, req.arena, &drawn);
         else
-            tell_problems(d->file, &req);
+            template_tell_problems(d->file, &req);
     }
     arena_free(req.arena);
     return code;
@@ -232,7 +234,7 @@ static int draw(struct desk *d)
 
 /* Begins to hear of changes in the folder of a file: editors put a new file in the place of the
  * old one. */
-static bool watch(struct desk *d, int fd, const char *file)
+static bool template_watch(struct desk *d, int fd, const char *file)
 {
     const char *slash = strrchr(file, '/');
     const char *folder = slash ? arena_dup(d->c.a, file, (size_t)(slash - file) + 1).p : ".";
@@ -240,7 +242,7 @@ static bool watch(struct desk *d, int fd, const char *file)
     return inotify_add_watch(fd, folder, IN_CLOSE_WRITE | IN_MOVED_TO) >= 0;
 }
 
-static bool is_named(const struct inotify_event *e, const char *file)
+static bool template_is_named(const struct inotify_event *e, const char *file)
 {
     const char *slash = file ? strrchr(file, '/') : NULL;
 
@@ -264,8 +266,8 @@ static bool wait_change(struct desk *d, int fd)
         for (char *at = events; at < events + n;) {
             const struct inotify_event *e = (const struct inotify_event *)at;
 
-            changed = changed || (e->mask & IN_Q_OVERFLOW) || is_named(e, d->file) ||
-                      is_named(e, d->data);
+            changed = changed || (e->mask & IN_Q_OVERFLOW) || template_is_named(e, d->file) ||
+                      template_is_named(e, d->data);
             at += sizeof(*e) + e->len;
         }
     }
@@ -277,10 +279,10 @@ static int draw_again(struct desk *d)
 {
     int fd = inotify_init1(IN_CLOEXEC);
 
-    if (fd < 0 || !watch(d, fd, d->file) || (d->data && !watch(d, fd, d->data)))
+    if (fd < 0 || !template_watch(d, fd, d->file) || (d->data && !template_watch(d, fd, d->data)))
         return cli_fail("the files can't be watched: %s", strerror(errno));
     do
-        draw(d);
+        template_cmd_draw(d);
     while (wait_change(d, fd));
     close(fd);
     return cli_fail("the files can't be watched any more: %s", strerror(errno));
@@ -296,11 +298,11 @@ int command_template(int argc, char **argv)
     int code;
 
     if (!cli_parse(&d.c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])) ||
-        !read_options(&d, format, page))
+        !template_read_options(&d, format, page))
         return EXIT_USAGE;
     if (!open_desk(&d))
         return EXIT_FAILED;
-    code = again ? draw_again(&d) : draw(&d);
+    code = again ? draw_again(&d) : template_cmd_draw(&d);
     net_stop(d.engine->net);
     return code;
 }

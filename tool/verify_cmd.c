@@ -162,7 +162,7 @@ struct chosen {
     size_t show;
 };
 
-static bool wanted(const struct chosen *c, const char *name)
+static bool verify_wanted(const struct chosen *c, const char *name)
 {
     size_t n = c->module ? strlen(c->module) : 0;
 
@@ -171,7 +171,7 @@ static bool wanted(const struct chosen *c, const char *name)
 }
 
 /* Loads the plugins but those in quarantine. Returns NULL after a message. */
-static const struct engine *load(const struct config *config, struct arena *a)
+static const struct engine *verify_load(const struct config *config, struct arena *a)
 {
     struct quarantined out[QUARANTINE_MAX];
     size_t n = quarantine_read(config->data, out);
@@ -185,7 +185,7 @@ static const struct engine *load(const struct config *config, struct arena *a)
 }
 
 /* Tells which plugins' checks are left out of those that were chosen. Returns how many plugins. */
-static size_t tell_absent(const struct engine *e, const struct chosen *c)
+static size_t verify_tell_absent(const struct engine *e, const struct chosen *c)
 {
     size_t n = 0;
 
@@ -207,7 +207,7 @@ static size_t tell_absent(const struct engine *e, const struct chosen *c)
     return n;
 }
 
-static int list(const struct verify_order *order)
+static int verify_list(const struct verify_order *order)
 {
     for (size_t i = 0; i < order->n; i++)
         printf("%-34s %s\n", order->list[i]->name, order->list[i]->summary);
@@ -216,7 +216,7 @@ static int list(const struct verify_order *order)
 
 /* Puts the session of an embedded database behind those that clients wait for, where that is
  * allowed; another database is not of this machine. */
-static void step_back(const struct config *config, PGconn *conn)
+static void verify_step_back(const struct config *config, PGconn *conn)
 {
     int session = -1;
 
@@ -227,9 +227,9 @@ static void step_back(const struct config *config, PGconn *conn)
         close(session);
 }
 
-static int run(const struct chosen *c, const struct config *config, struct arena *a)
+static int verify_cmd_run(const struct chosen *c, const struct config *config, struct arena *a)
 {
-    const struct engine *e = load(config, a);
+    const struct engine *e = verify_load(config, a);
     const wharf_check **chosen = e ? ARENA_ARRAY(a, const wharf_check *, e->n_checks + 1) : NULL;
     struct verify_order order = {e, chosen, 0, c->show, c->json};
     struct cli_db db;
@@ -238,9 +238,9 @@ static int run(const struct chosen *c, const struct config *config, struct arena
 
     if (!e)
         return VERIFY_NOT_RUN;
-    n_absent = tell_absent(e, c);
+    n_absent = verify_tell_absent(e, c);
     for (size_t i = 0; i < e->n_checks; i++) {
-        if (wanted(c, e->checks[i].name))
+        if (verify_wanted(c, e->checks[i].name))
             chosen[order.n++] = &e->checks[i];
     }
     if (!order.n) {
@@ -248,10 +248,10 @@ static int run(const struct chosen *c, const struct config *config, struct arena
         return VERIFY_NOT_RUN;
     }
     if (c->list)
-        return list(&order);
+        return verify_list(&order);
     if (!cli_db_open(&db, config, a))
         return VERIFY_NOT_RUN;
-    step_back(config, db.conn);
+    verify_step_back(config, db.conn);
     code = run_checks(&order, config, db.conn);
     cli_db_close(&db);
     return code == VERIFY_FINE && n_absent ? VERIFY_NOT_RUN : code;
@@ -262,7 +262,7 @@ int verify_area(struct cli *c, const char *area)
     const struct chosen chosen = {.module = area, .show = SHOW_ALL};
     struct config *config = cli_config(c);
 
-    return config ? run(&chosen, config, c->a) : VERIFY_NOT_RUN;
+    return config ? verify_cmd_run(&chosen, config, c->a) : VERIFY_NOT_RUN;
 }
 
 int command_verify(int argc, char **argv)
@@ -286,5 +286,5 @@ int command_verify(int argc, char **argv)
     if (show)
         chosen.show = strtoul(show, NULL, 10);
     config = cli_config(&c);
-    return config ? run(&chosen, config, c.a) : VERIFY_NOT_RUN;
+    return config ? verify_cmd_run(&chosen, config, c.a) : VERIFY_NOT_RUN;
 }

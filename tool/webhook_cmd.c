@@ -12,7 +12,7 @@
 
 enum { BODY_MAX = 64 * 1024 * 1024 };
 
-static bool read_body(struct buf *b)
+static bool webhook_read_body(struct buf *b)
 {
     size_t n;
 
@@ -25,7 +25,7 @@ static bool read_body(struct buf *b)
     return !b->failed && !ferror(stdin);
 }
 
-static int report(enum signature_verdict v)
+static int webhook_report(enum signature_verdict v)
 {
     switch (v) {
     case SIGNATURE_GOOD:
@@ -63,8 +63,8 @@ int command_webhook(int argc, char **argv)
         return EXIT_USAGE;
     }
     buf_init(&body, BODY_MAX);
-    code = read_body(&body)
-               ? report(signature_check(str_z(secret), str_z(id), str_z(timestamp),
+    code = webhook_read_body(&body)
+               ? webhook_report(signature_check(str_z(secret), str_z(id), str_z(timestamp),
                      str_z(signature), buf_str(&body), time(NULL), strtoll(tolerance, NULL, 10)))
                : cli_fail("the body can't be read, or has more than 64 MiB");
     buf_done(&body);

@@ -9,14 +9,14 @@
 #include "process/worker.h"
 #include "util/log.h"
 
-static int number(const char *text)
+static int worker_number(const char *text)
 {
     return (int)strtol(text, NULL, 10);
 }
 
 /* Opens the log. One that can't be opened refuses new settings; a worker that only comes back
  * writes to standard error instead. */
-static bool open_log(
+static bool worker_open_log(
     const struct config *config, const struct worker_boot *boot, const char *program)
 {
     if (log_open(config->log_file, config->log_level, program))
@@ -51,12 +51,12 @@ int command_worker(int argc, char **argv)
     /* as its generation read them: the file may hold something else by now */
     config = config_load_kept(c.config_fd, c.config_file, c.sets, c.n_sets, c.a, &error);
     boot = (struct worker_boot){.kind = strcmp(kind, "web") == 0 ? WORKER_WEB : WORKER_JOB,
-        .index = (unsigned)number(index),
-        .generation = (uint64_t)number(generation),
-        .listen_fd = number(listen_fd),
-        .tls_fd = number(tls_fd),
-        .control_fd = number(control_fd),
-        .slot = (unsigned)number(slot),
+        .index = (unsigned)worker_number(index),
+        .generation = (uint64_t)worker_number(generation),
+        .listen_fd = worker_number(listen_fd),
+        .tls_fd = worker_number(tls_fd),
+        .control_fd = worker_number(control_fd),
+        .slot = (unsigned)worker_number(slot),
         .proves = proves,
         .quarantined = quarantined};
     if (!config) {
@@ -64,10 +64,10 @@ int command_worker(int argc, char **argv)
         dprintf(boot.control_fd, "failed: the settings have problems: %s\n", error.p);
         return EXIT_FAILED;
     }
-    if (!open_log(config, &boot, arena_printf(c.a, "%s %s", kind, index).p))
+    if (!worker_open_log(config, &boot, arena_printf(c.a, "%s %s", kind, index).p))
         return EXIT_FAILED;
     boot.database = database[0] ? database : config->database;
-    boot.board = board_map(number(board_fd));
+    boot.board = board_map(worker_number(board_fd));
     if (!boot.board || boot.slot >= BOARD_WORKERS || boot.control_fd < 0)
         return cli_fail("_worker is started by the supervisor only"), EXIT_USAGE;
     code = worker_main(config, &boot);

@@ -165,14 +165,16 @@ def gate_comments():
     return problems
 
 
+STATIC_FUNCTION = re.compile(r"^static (?!.*=)(?:[\w\s*]|__attribute__\(\(.*?\)\))*?\**(\w+)\(", re.M)
+
+
 def gate_names():
-    """The base name of a C file stands once, so that grep and a stack find one file."""
-    seen, problems = {}, []
-    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in "ch")):
-        other = seen.setdefault(os.path.basename(f), f)
-        if other != f:
-            problems.append(f"{f}: {other} has the same name; begin it with its topic")
-    return problems
+    """The base name of a C file stands once, and so does the name of a static function, so that grep and a stack find one place."""
+    places = {}
+    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in ("c", "h", "cc"))):
+        for name in [os.path.basename(f)] + [f"{n}()" for n in STATIC_FUNCTION.findall(text(f)) if not f.endswith(".h")]:
+            places.setdefault(name, set()).add(f)
+    return [f"{name} stands in {', '.join(sorted(files))}; begin it with its topic" for name, files in sorted(places.items()) if len(files) > 1]
 
 
 def gate_folders():
@@ -437,7 +439,7 @@ def gate_tenants():
 
 # ---- routes and error codes are data -----------------------------------------------------------------------------------
 
-NOT_A_CODE = re.compile(r"\b(?:emit|log_write|log|push_setting|lacking|starts|setting)\(|\.event\b")  # names of events, settings, log lines
+NOT_A_CODE = re.compile(r"(?:\b|_)(?:emit|log_write|log|push_setting|lacking|starts|setting)\(|\.event\b")  # names of events, settings, log lines
 
 
 def constant(prefix, name):

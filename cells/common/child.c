@@ -169,7 +169,7 @@ bool cell_ask(const void *p, size_t n, const char **ret_answer, size_t *ret_n)
     return f.head.extra == 0;
 }
 
-static void serve(const struct cell_program *program)
+static void child_serve(const struct cell_program *program)
 {
     struct cell_task task = {0};
     struct frame f;
@@ -224,5 +224,5 @@ int cell_main(int argc, char **argv, const struct cell_program *program)
     frame_reader_init(&self.in, FRAME_MAX);
     send_frame(FRAME_HELLO, program->name, strlen(program->name), 0);
     for (;;)
-        serve(program);
+        child_serve(program);
 }

@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool started;
 static unsigned preferred;
 
-static void *serve(void *arg)
+static void *draw_aside_serve(void *arg)
 {
     struct aside *t = arg;
 
@@ -34,7 +34,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static bool start(struct aside *t)
+static bool draw_aside_start(struct aside *t)
 {
     pthread_condattr_t clock;
     pthread_t thread;
@@ -44,14 +44,14 @@ static bool start(struct aside *t)
     pthread_cond_init(&t->wake, NULL);
     pthread_cond_init(&t->done, &clock);
     pthread_condattr_destroy(&clock);
-    return pthread_create(&thread, NULL, serve, t) == 0 && pthread_detach(thread) == 0;
+    return pthread_create(&thread, NULL, draw_aside_serve, t) == 0 && pthread_detach(thread) == 0;
 }
 
 bool aside_prepare(void)
 {
     started = true;
     for (unsigned i = 0; i < ASIDE_THREADS; i++)
-        started = started && start(&threads[i]);
+        started = started && draw_aside_start(&threads[i]);
     return started;
 }
 

@@ -30,7 +30,7 @@ struct code_made {
 
 /* ---- what libzint is told ---- */
 
-static double option(const struct element *e, const char *key, double fallback)
+static double draw_barcode_option(const struct element *e, const char *key, double fallback)
 {
     const struct element options = {.json = json_get(e->json, "options")};
 
@@ -80,7 +80,7 @@ static bool set_ecc(struct drawing *d, struct element *e, struct zint_symbol *s)
     }
     if (!el_has(e, "ecc") || s->symbology == BARCODE_MAXICODE)
         return true;
-    value = option(e, "ecc", -1);
+    value = draw_barcode_option(e, "ecc", -1);
     if (value < 0 || value > 8)
         return report_error(d, e, "barcode.invalid_data", "ecc is a whole number from 0 to 8");
     s->option_1 = (int)value;
@@ -90,7 +90,7 @@ static bool set_ecc(struct drawing *d, struct element *e, struct zint_symbol *s)
 static bool set_options(struct drawing *d, struct element *e, struct code_made *m)
 {
     struct zint_symbol *s = m->symbol;
-    double columns = option(e, "columns", 0);
+    double columns = draw_barcode_option(e, "columns", 0);
 
     s->symbology = m->kind->zint;
     s->show_hrt = 1;
@@ -101,14 +101,14 @@ static bool set_options(struct drawing *d, struct element *e, struct code_made *
         s->input_mode = GS1_MODE | GS1PARENS_MODE;
         s->warn_level = WARN_FAIL_ALL; /* wrong lengths and check digits are warnings there */
     }
-    if (m->kind->zint == BARCODE_DATAMATRIX && option(e, "rectangular", 0) == 0)
+    if (m->kind->zint == BARCODE_DATAMATRIX && draw_barcode_option(e, "rectangular", 0) == 0)
         s->option_3 = DM_SQUARE;
     if (columns >= 1 && columns <= 67 &&
         (m->kind->zint == BARCODE_PDF417 || m->kind->zint == BARCODE_MICROPDF417 ||
             m->kind->zint == BARCODE_DOTCODE))
         s->option_2 = (int)columns;
     if (m->kind->zint == BARCODE_MSI_PLESSEY)
-        s->option_2 = (int)option(e, "check", 0);
+        s->option_2 = (int)draw_barcode_option(e, "check", 0);
     if (m->kind->zint == BARCODE_MAXICODE && !set_primary(d, e, s))
         return false;
     return set_ecc(d, e, s);
@@ -122,7 +122,8 @@ static const char *reason_of(const struct zint_symbol *s)
     return text ? text + 2 : s->errtxt;
 }
 
-static bool encode(struct drawing *d, struct element *e, struct code_made *m, wharf_str value)
+static bool draw_barcode_encode(
+    struct drawing *d, struct element *e, struct code_made *m, wharf_str value)
 {
     const char *wrong = NULL, *data = code_value(d->arena, m->kind, value, &wrong);
     unsigned char *bytes = (unsigned char *)data;
@@ -266,7 +267,7 @@ bool barcode_measure(struct drawing *d, struct element *e)
     if (!m->symbol)
         cell_out_of_memory();
     e->made = m;
-    if (encode(d, e, m, value)) {
+    if (draw_barcode_encode(d, e, m, value)) {
         count_modules(m);
         if (set_module(d, e, m) && set_height(d, e, m))
             return true;
@@ -293,7 +294,7 @@ static bool is_dark(const struct zint_symbol *s, int row, int column)
 }
 
 /* Returns the end of the dark run that begins at a module. */
-static int run_end(const struct zint_symbol *s, int row, int column)
+static int draw_barcode_run_end(const struct zint_symbol *s, int row, int column)
 {
     while (column < s->width && is_dark(s, row, column))
         column++;
@@ -304,12 +305,12 @@ static int run_end(const struct zint_symbol *s, int row, int column)
 static bool same_run(const struct zint_symbol *s, int row, int from, int to)
 {
     return (!from || !is_dark(s, row, from - 1)) && is_dark(s, row, from) &&
-           run_end(s, row, from) == to;
+           draw_barcode_run_end(s, row, from) == to;
 }
 
 /* Adds the run, and those below that are the same, as one rectangle. */
-static void add_run(cairo_t *c, const struct code_made *m, const double *tops, int row, int from,
-    int to, double x, double y)
+static void draw_barcode_add_run(cairo_t *c, const struct code_made *m, const double *tops, int row,
+    int from, int to, double x, double y)
 {
     const struct zint_symbol *s = m->symbol;
     int last = row + 1;
@@ -324,13 +325,13 @@ static void add_run(cairo_t *c, const struct code_made *m, const double *tops, i
 
 /* Draws a single row. Cairo writes a PDF in steps of 1/256 pt: rounded inwards, no bar touches
  * another dot of the printer. */
-static void add_row(struct drawing *d, const struct code_made *m, double x, double y)
+static void draw_barcode_add_row(struct drawing *d, const struct code_made *m, double x, double y)
 {
     const struct zint_symbol *s = m->symbol;
     double inwards = d->vector && d->snap > 0 ? 1.0 / 256 : 0;
 
     for (int from = 0; from < s->width; from++) {
-        int to = run_end(s, 0, from);
+        int to = draw_barcode_run_end(s, 0, from);
 
         if (to > from)
             cairo_rectangle(d->cairo, x + from * m->module + inwards, y,
@@ -361,10 +362,10 @@ static void add_bars(struct drawing *d, const struct code_made *m, double x, dou
     }
     for (int row = 0; row < rows; row++) {
         for (int from = 0; from < s->width; from++) {
-            int to = run_end(s, row, from);
+            int to = draw_barcode_run_end(s, row, from);
 
             if (to > from)
-                add_run(d->cairo, m, tops, row, from, to, x, y);
+                draw_barcode_add_run(d->cairo, m, tops, row, from, to, x, y);
             from = to > from ? to : from;
         }
     }
@@ -469,7 +470,7 @@ static void draw_code(struct drawing *d, const struct code_made *m, double x, do
     else if (m->kind->shape == CODE_DOTS)
         add_dots(d, m, x, y);
     else if (m->kind->shape == CODE_BARS && m->symbol->rows == 1)
-        add_row(d, m, x, y);
+        draw_barcode_add_row(d, m, x, y);
     else
         add_bars(d, m, x, y);
     cairo_fill(d->cairo);

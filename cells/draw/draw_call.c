@@ -55,14 +55,14 @@ static bool refuse_unknown(struct drawing *d)
     return !d->report.n_problems;
 }
 
-static void start(struct drawing *d)
+static void draw_call_start(struct drawing *d)
 {
     buf_init(&d->report.errors, DRAW_REPORT_MAX);
     buf_init(&d->report.warnings, DRAW_REPORT_MAX);
     buf_init(&d->report.problems, DRAW_REPORT_MAX);
 }
 
-static void end(struct drawing *d)
+static void draw_call_end(struct drawing *d)
 {
     buf_done(&d->report.errors);
     buf_done(&d->report.warnings);
@@ -80,7 +80,7 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
     buf_init(&ret->bytes, DRAW_BYTES_MAX);
     buf_init(&ret->report, 3 * DRAW_REPORT_MAX);
     buf_init(&sources, DRAW_REPORT_MAX);
-    start(&d);
+    draw_call_start(&d);
     if (good)
         d.request = json_parse(d.arena, arena_dup(d.arena, (const char *)p, call->request), &bad);
     d.body = json_get(d.request, "body");
@@ -110,7 +110,7 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
         ret->told.bytes = ret->bytes.n;
     }
     buf_done(&sources);
-    end(&d);
+    draw_call_end(&d);
     arena_free(d.arena);
     return good;
 }

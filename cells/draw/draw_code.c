@@ -67,7 +67,7 @@ char code_check_digit(const char *digits, size_t n)
 }
 
 /* Takes n digits without their check digit, or n + 1 with it. Returns the n digits. */
-static const char *checked(
+static const char *draw_code_checked(
     struct arena *a, wharf_str value, size_t n, const char *length, const char **ret_wrong)
 {
     if (strspn(value.p, "0123456789") != value.n || (value.n != n && value.n != n + 1)) {
@@ -95,7 +95,7 @@ static const char *checked_add_on(
         *ret_wrong = "the add-on has 2 or 5 digits";
         return NULL;
     }
-    digits = checked(a, front, n, length, ret_wrong);
+    digits = draw_code_checked(a, front, n, length, ret_wrong);
     return digits && plus ? arena_printf(a, "%s%s", digits, plus).p : digits;
 }
 
@@ -173,9 +173,10 @@ const char *code_value(
     case CODE_UPCE:
         return checked_upce(a, value, ret_wrong);
     case CODE_ITF14:
-        return checked(a, value, 13, "it has 14 digits, or 13 without the check digit", ret_wrong);
+        return draw_code_checked(
+            a, value, 13, "it has 14 digits, or 13 without the check digit", ret_wrong);
     case CODE_SSCC:
-        return checked(
+        return draw_code_checked(
             a, value, 17, "an SSCC has 18 digits, or 17 without the check digit", ret_wrong);
     case CODE_ISBN:
         return plain_isbn(a, value);

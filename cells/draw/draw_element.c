@@ -116,7 +116,7 @@ static bool draw_faded(struct drawing *d, struct element *e)
 }
 
 /* Cuts it off at the page's end, and to the lines that belong here. */
-static void cut(struct drawing *d, struct element *e, const struct piece *piece)
+static void draw_element_cut(struct drawing *d, struct element *e, const struct piece *piece)
 {
     if (piece->clip > 0) {
         cairo_rectangle(d->cairo, -SIDE_MAX, -SIDE_MAX, 3.0 * SIDE_MAX, SIDE_MAX + piece->clip);
@@ -140,7 +140,7 @@ bool element_draw(struct drawing *d, struct element *e, const struct piece *piec
     cairo_save(d->cairo);
     drawn = element_measure(d, e);
     if (drawn && piece)
-        cut(d, e, piece);
+        draw_element_cut(d, e, piece);
     if (turn != 0) {
         cairo_translate(d->cairo, e->x, e->y);
         cairo_rotate(d->cairo, turn * M_PI / 180);
@@ -238,7 +238,7 @@ bool line_draw(struct drawing *d, struct element *e)
 }
 
 /* Fills and outlines the path that stands. Without either it is outlined in its color. */
-static bool paint(struct drawing *d, struct element *e)
+static bool draw_element_paint(struct drawing *d, struct element *e)
 {
     bool fill = el_has(e, "fill"), stroke = el_has(e, "stroke") || !fill;
 
@@ -274,7 +274,7 @@ bool rect_draw(struct drawing *d, struct element *e)
     } else {
         cairo_rectangle(c, x, y, w, h);
     }
-    return paint(d, e);
+    return draw_element_paint(d, e);
 }
 
 bool ellipse_draw(struct drawing *d, struct element *e)
@@ -290,14 +290,14 @@ bool ellipse_draw(struct drawing *d, struct element *e)
     cairo_arc(d->cairo, 0, 0, 1, 0, 2 * M_PI);
     cairo_close_path(d->cairo);
     cairo_set_matrix(d->cairo, &before);
-    return paint(d, e);
+    return draw_element_paint(d, e);
 }
 
 bool path_draw(struct drawing *d, struct element *e)
 {
     cairo_new_path(d->cairo);
     cairo_append_path(d->cairo, e->made);
-    return paint(d, e);
+    return draw_element_paint(d, e);
 }
 
 /* ---- groups ---- */

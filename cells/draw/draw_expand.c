@@ -62,7 +62,7 @@ int el_word(
     return -1;
 }
 
-static bool hex_digit(char c, double *ret)
+static bool draw_expand_hex_digit(char c, double *ret)
 {
     const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
 
@@ -79,7 +79,7 @@ bool color_read(wharf_str s, struct color *ret)
     if (!s.n || s.p[0] != '#' || (n != 3 && n != 6 && n != 8))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!hex_digit(s.p[1 + i], &digits[i]))
+        if (!draw_expand_hex_digit(s.p[1 + i], &digits[i]))
             return false;
     }
     for (size_t i = 0; i < (n == 3 ? 3 : n / 2); i++)
@@ -112,7 +112,7 @@ struct draw_eval expand_eval(struct drawing *d, const struct draw_vars *vars)
 }
 
 /* Tells whether a name is in a list that ends with NULL; the list may be NULL. */
-static bool is_among(wharf_str name, const char *const *list)
+static bool draw_expand_is_among(wharf_str name, const char *const *list)
 {
     for (size_t i = 0; list && list[i]; i++) {
         if (str_eqz(name, list[i]))
@@ -127,7 +127,7 @@ static bool has_variables(const struct wharf_json *v, const char *const *skipped
     if (json_is(v, JSON_STRING))
         return expr_has(v->text);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
-        if (!is_among(c->key, skipped) && has_variables(c, NULL))
+        if (!draw_expand_is_among(c->key, skipped) && has_variables(c, NULL))
             return true;
     }
     return false;
@@ -165,7 +165,7 @@ const struct wharf_json *expand_value(struct drawing *d, struct element *e,
     last = &copy->child;
     for (const struct wharf_json *c = v->child; c; c = c->next) {
         struct wharf_json *member = ARENA_NEW(d->arena, struct wharf_json);
-        const struct wharf_json *made = is_among(c->key, skipped)
+        const struct wharf_json *made = draw_expand_is_among(c->key, skipped)
                                             ? c
                                             : expand_value(d, e, vars, c, NULL);
 
@@ -196,7 +196,7 @@ static const struct wharf_json *expand_members(struct drawing *d, struct element
     for (const struct wharf_json *c = made ? made->child : NULL; c; c = c->next, w = w->next) {
         wharf_str said;
 
-        if (w->type != JSON_STRING || !expr_has(w->text) || !is_among(c->key, numbers))
+        if (w->type != JSON_STRING || !expr_has(w->text) || !draw_expand_is_among(c->key, numbers))
             continue;
         said = value_as_text(d->arena, c);
         if (said.n && (!value_as_number(c, &n) || fabs(n) > NUMBER_MAX)) {
@@ -258,7 +258,7 @@ static void expand_any(struct drawing *d, const struct wharf_json *v, wharf_str 
 static void take_children(struct drawing *d, struct element *e, unsigned depth);
 
 /* Makes the columns of a flow elements, which hold the children. */
-static void take_columns(
+static void draw_expand_take_columns(
     struct drawing *d, struct element *e, const struct wharf_json *columns, unsigned depth)
 {
     struct element **last = &e->child;
@@ -284,7 +284,7 @@ static void take_children(struct drawing *d, struct element *e, unsigned depth)
     unsigned i = 0;
 
     if (e->kind->place && e->kind->is_frame && json_is(columns, JSON_ARRAY)) {
-        take_columns(d, e, columns, depth);
+        draw_expand_take_columns(d, e, columns, depth);
         return;
     }
     if (!json_is(children, JSON_ARRAY))

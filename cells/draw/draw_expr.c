@@ -37,7 +37,7 @@ static bool good(const struct reader *r)
 }
 
 /* Counts one step. Returns false when the text has made too many. */
-static bool step(struct reader *r)
+static bool draw_expr_step(struct reader *r)
 {
     if (!good(r))
         return false;
@@ -49,18 +49,18 @@ static bool step(struct reader *r)
 static bool step_list(struct reader *r, const struct wharf_json *list)
 {
     r->e->operations += json_is(list, JSON_ARRAY) ? list->count : 0;
-    return step(r);
+    return draw_expr_step(r);
 }
 
 /* ---- words ---- */
 
-static void skip_blanks(struct reader *r)
+static void draw_expr_skip_blanks(struct reader *r)
 {
     while (r->p < r->end && isspace((unsigned char)*r->p))
         r->p++;
 }
 
-static bool is_name(char c)
+static bool draw_expr_is_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
@@ -71,11 +71,11 @@ static char peek(const struct reader *r, size_t ahead)
 }
 
 /* Takes a sign that stands next. */
-static bool take(struct reader *r, const char *sign)
+static bool draw_expr_take(struct reader *r, const char *sign)
 {
     size_t n = strlen(sign);
 
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, sign, n) != 0)
         return false;
     r->p += n;
@@ -83,13 +83,13 @@ static bool take(struct reader *r, const char *sign)
 }
 
 /* Takes a word that stands next, as a whole. */
-static bool take_word(struct reader *r, const char *word)
+static bool draw_expr_take_word(struct reader *r, const char *word)
 {
     const char *before = r->p;
 
-    if (!take(r, word))
+    if (!draw_expr_take(r, word))
         return false;
-    if (r->p < r->end && is_name(*r->p)) {
+    if (r->p < r->end && draw_expr_is_name(*r->p)) {
         r->p = before;
         return false;
     }
@@ -100,15 +100,15 @@ static wharf_str take_name(struct reader *r)
 {
     const char *from;
 
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     from = r->p;
-    while (r->p < r->end && is_name(*r->p))
+    while (r->p < r->end && draw_expr_is_name(*r->p))
         r->p++;
     return (wharf_str){from, (size_t)(r->p - from)};
 }
 
 /* Reads a text in quotes of either kind; a backslash takes the next sign as it is. */
-static const struct wharf_json *read_string(struct reader *r)
+static const struct wharf_json *draw_expr_read_string(struct reader *r)
 {
     char quote = *r->p++, *to;
     const char *end = r->p;
@@ -130,7 +130,7 @@ static const struct wharf_json *read_string(struct reader *r)
     return value_string(r->e->arena, (wharf_str){to, n});
 }
 
-static const struct wharf_json *read_number(struct reader *r)
+static const struct wharf_json *draw_expr_read_number(struct reader *r)
 {
     char text[32];
     size_t n = 0;
@@ -146,7 +146,7 @@ static const struct wharf_json *read_number(struct reader *r)
 
 /* ---- paths ---- */
 
-static const struct wharf_json *look_up(struct draw_eval *e, wharf_str name)
+static const struct wharf_json *draw_expr_look_up(struct draw_eval *e, wharf_str name)
 {
     for (const struct draw_vars *v = e->vars; v; v = v->up) {
         const struct wharf_json *found = v->name.n ? str_eq(v->name, name) ? v->value : NULL
@@ -169,30 +169,30 @@ static const struct wharf_json *follow_index(struct reader *r, const struct whar
     const struct wharf_json *key;
     double d;
 
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     if (peek(r, 0) == '"' || peek(r, 0) == '\'') {
-        key = read_string(r);
+        key = draw_expr_read_string(r);
     } else if (isdigit((unsigned char)peek(r, 0))) {
-        key = read_number(r);
+        key = draw_expr_read_number(r);
     } else {
         expr_fail(r->e, "an index is a whole number or a text in quotes");
         return NULL;
     }
-    if (!take(r, "]"))
+    if (!draw_expr_take(r, "]"))
         expr_fail(r->e, "] is missing");
     if (json_is(v, JSON_ARRAY))
         return value_as_number(key, &d) && d == floor(d) && d < 1e9 ? json_at(v, (size_t)d) : NULL;
     return json_is(key, JSON_STRING) ? json_get_n(v, key->text) : NULL;
 }
 
-static const struct wharf_json *read_path(struct reader *r)
+static const struct wharf_json *draw_expr_read_path(struct reader *r)
 {
     const char *from = r->p;
     wharf_str name = take_name(r);
-    const struct wharf_json *v = look_up(r->e, name);
+    const struct wharf_json *v = draw_expr_look_up(r->e, name);
 
-    while (step(r)) {
-        if (peek(r, 0) == '.' && is_name(peek(r, 1))) {
+    while (draw_expr_step(r)) {
+        if (peek(r, 0) == '.' && draw_expr_is_name(peek(r, 1))) {
             r->p++;
             name = take_name(r);
             v = value_at(v, name);
@@ -215,28 +215,28 @@ static const struct wharf_json *read_primary(struct reader *r)
     const struct wharf_json *v;
     char c;
 
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     c = peek(r, 0);
-    if (!step(r))
+    if (!draw_expr_step(r))
         return &value_null;
     if (c == '"' || c == '\'')
-        return read_string(r);
+        return draw_expr_read_string(r);
     if (isdigit((unsigned char)c))
-        return read_number(r);
-    if (take(r, "(")) {
+        return draw_expr_read_number(r);
+    if (draw_expr_take(r, "(")) {
         v = read_or(r);
-        if (!take(r, ")"))
+        if (!draw_expr_take(r, ")"))
             expr_fail(r->e, ") is missing");
         return v;
     }
-    if (take_word(r, "true"))
+    if (draw_expr_take_word(r, "true"))
         return &value_true;
-    if (take_word(r, "false"))
+    if (draw_expr_take_word(r, "false"))
         return &value_false;
-    if (take_word(r, "null"))
+    if (draw_expr_take_word(r, "null"))
         return &value_null;
-    if (is_name(c))
-        return read_path(r);
+    if (draw_expr_is_name(c))
+        return draw_expr_read_path(r);
     if (c)
         expr_fail(r->e, "a value is missing before %.1s", (unsigned char)c < 0x80 ? r->p : "?");
     else
@@ -249,18 +249,18 @@ static const struct wharf_json *read_unary(struct reader *r)
     const struct wharf_json *v;
     double d;
 
-    if (!take(r, "-"))
+    if (!draw_expr_take(r, "-"))
         return read_primary(r);
     v = read_primary(r);
     return value_as_number(v, &d) ? value_number(r->e->arena, -d) : &value_null;
 }
 
-static const struct wharf_json *compute(
+static const struct wharf_json *draw_expr_compute(
     struct reader *r, char op, const struct wharf_json *x, const struct wharf_json *y)
 {
     double a, b;
 
-    step(r);
+    draw_expr_step(r);
     if (!value_as_number(x, &a) || !value_as_number(y, &b))
         return &value_null;
     switch (op) {
@@ -284,32 +284,32 @@ static const struct wharf_json *read_product(struct reader *r)
     while (good(r)) {
         char op;
 
-        skip_blanks(r);
+        draw_expr_skip_blanks(r);
         op = peek(r, 0);
         if (op != '*' && op != '/' && op != '%')
             break;
         r->p++;
-        v = compute(r, op, v, read_unary(r));
+        v = draw_expr_compute(r, op, v, read_unary(r));
     }
     return v;
 }
 
 /* Notes that a text is empty, or a part of it, for want of a path. */
-static void note_missing(struct draw_eval *e)
+static void draw_expr_note_missing(struct draw_eval *e)
 {
     if (!e->missing.n)
         e->missing = e->lost;
 }
 
-static const struct wharf_json *join(
+static const struct wharf_json *draw_expr_join(
     struct reader *r, const struct wharf_json *x, const struct wharf_json *y)
 {
     wharf_str a = value_as_text(r->e->arena, x), b = value_as_text(r->e->arena, y);
     char *to;
 
     if (x->type == JSON_NULL || y->type == JSON_NULL)
-        note_missing(r->e);
-    if (!step(r) || a.n + b.n > EXPR_TEXT_MAX) {
+        draw_expr_note_missing(r->e);
+    if (!draw_expr_step(r) || a.n + b.n > EXPR_TEXT_MAX) {
         expr_fail(r->e, "its text is longer than 64 KiB");
         return &value_null;
     }
@@ -326,17 +326,18 @@ static const struct wharf_json *read_sum(struct reader *r)
     while (good(r)) {
         char op;
 
-        skip_blanks(r);
+        draw_expr_skip_blanks(r);
         op = peek(r, 0);
         if (op != '+' && op != '-' && op != '~')
             break;
         r->p++;
-        v = op == '~' ? join(r, v, read_product(r)) : compute(r, op, v, read_product(r));
+        v = op == '~' ? draw_expr_join(r, v, read_product(r))
+                      : draw_expr_compute(r, op, v, read_product(r));
     }
     return v;
 }
 
-static const struct wharf_json *truth(bool is)
+static const struct wharf_json *draw_expr_truth(bool is)
 {
     return is ? &value_true : &value_false;
 }
@@ -347,10 +348,10 @@ static int take_comparison(struct reader *r)
     static const char *const signs[] = {"==", "!=", "<=", ">=", "<", ">"};
 
     for (int i = 0; i < 6; i++) {
-        if (take(r, signs[i]))
+        if (draw_expr_take(r, signs[i]))
             return i;
     }
-    return take_word(r, "in") ? 6 : take_word(r, "contains") ? 7 : -1;
+    return draw_expr_take_word(r, "in") ? 6 : draw_expr_take_word(r, "contains") ? 7 : -1;
 }
 
 static const struct wharf_json *read_comparison(struct reader *r)
@@ -366,30 +367,30 @@ static const struct wharf_json *read_comparison(struct reader *r)
         return &value_null;
     switch (op) {
     case 0:
-        return truth(value_equal(x, y));
+        return draw_expr_truth(value_equal(x, y));
     case 1:
-        return truth(!value_equal(x, y));
+        return draw_expr_truth(!value_equal(x, y));
     case 2:
-        return truth(value_order(a, x, y) <= 0);
+        return draw_expr_truth(value_order(a, x, y) <= 0);
     case 3:
-        return truth(value_order(a, x, y) >= 0);
+        return draw_expr_truth(value_order(a, x, y) >= 0);
     case 4:
-        return truth(value_order(a, x, y) < 0);
+        return draw_expr_truth(value_order(a, x, y) < 0);
     case 5:
-        return truth(value_order(a, x, y) > 0);
+        return draw_expr_truth(value_order(a, x, y) > 0);
     case 6:
-        return truth(value_contains(a, y, x));
+        return draw_expr_truth(value_contains(a, y, x));
     default:
-        return truth(value_contains(a, x, y));
+        return draw_expr_truth(value_contains(a, x, y));
     }
 }
 
 static const struct wharf_json *read_not(struct reader *r)
 {
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     if (peek(r, 0) == '!' && peek(r, 1) != '=') {
         r->p++;
-        return truth(!value_truth(read_comparison(r)));
+        return draw_expr_truth(!value_truth(read_comparison(r)));
     }
     return read_comparison(r);
 }
@@ -398,7 +399,7 @@ static const struct wharf_json *read_and(struct reader *r)
 {
     const struct wharf_json *v = read_not(r);
 
-    while (good(r) && take(r, "&&")) {
+    while (good(r) && draw_expr_take(r, "&&")) {
         const struct wharf_json *y = read_not(r);
 
         v = value_truth(v) ? y : v;
@@ -416,7 +417,7 @@ static const struct wharf_json *read_or(struct reader *r)
     if (++r->e->depth > EXPR_DEPTH_MAX)
         expr_fail(r->e, "it is nested deeper than %d", EXPR_DEPTH_MAX);
     v = good(r) ? read_and(r) : &value_null;
-    while (good(r) && take(r, "||")) {
+    while (good(r) && draw_expr_take(r, "||")) {
         const struct wharf_json *y;
 
         r->e->lost = lost;
@@ -437,9 +438,9 @@ static const struct wharf_json *read_argument(struct reader *r)
     const char *from;
     wharf_str words;
 
-    skip_blanks(r);
+    draw_expr_skip_blanks(r);
     if (peek(r, 0) == '"' || peek(r, 0) == '\'')
-        return read_string(r);
+        return draw_expr_read_string(r);
     if (peek(r, 0) == '(')
         return read_primary(r);
     from = r->p;
@@ -449,21 +450,21 @@ static const struct wharf_json *read_argument(struct reader *r)
     return value_string(r->e->arena, arena_dup_str(r->e->arena, words));
 }
 
-static const struct wharf_json *read_filters(struct reader *r, const struct wharf_json *v)
+static const struct wharf_json *draw_expr_read_filters(struct reader *r, const struct wharf_json *v)
 {
-    while (good(r) && take(r, "|")) {
+    while (good(r) && draw_expr_take(r, "|")) {
         const struct wharf_json *args[EXPR_ARGS_MAX];
         wharf_str name = take_name(r);
         size_t n = 0;
 
-        step(r);
-        if (take(r, ":")) {
+        draw_expr_step(r);
+        if (draw_expr_take(r, ":")) {
             do {
                 if (n == EXPR_ARGS_MAX)
                     expr_fail(r->e, "a filter has at most %d arguments", EXPR_ARGS_MAX);
                 else
                     args[n++] = read_argument(r);
-            } while (good(r) && take(r, ","));
+            } while (good(r) && draw_expr_take(r, ","));
         }
         if (!good(r) || !filter_apply(r->e, name, v, args, n, &v))
             return &value_null;
@@ -474,21 +475,22 @@ static const struct wharf_json *read_filters(struct reader *r, const struct whar
 }
 
 /* Reads an expression with its filters up to the end. Returns NULL when it is none. */
-static const struct wharf_json *read_whole(struct draw_eval *e, const char *p, const char *end)
+static const struct wharf_json *draw_expr_read_whole(
+    struct draw_eval *e, const char *p, const char *end)
 {
     struct reader r = {e, p, end};
     const struct wharf_json *v;
 
     e->lost = str_z("");
-    v = read_filters(&r, read_or(&r));
-    skip_blanks(&r);
+    v = draw_expr_read_filters(&r, read_or(&r));
+    draw_expr_skip_blanks(&r);
     if (good(&r) && r.p < r.end)
         expr_fail(e, "\"%.*s\" stands where it should end",
             (int)(r.end - r.p < 40 ? r.end - r.p : 40), r.p);
     return e->wrong[0] ? NULL : v;
 }
 
-static void begin(struct draw_eval *e)
+static void draw_expr_begin(struct draw_eval *e)
 {
     e->wrong[0] = 0;
     e->operations = e->depth = 0;
@@ -517,17 +519,18 @@ bool expr_has(wharf_str text)
 
 const struct wharf_json *expr_value(struct draw_eval *e, wharf_str text)
 {
-    begin(e);
+    draw_expr_begin(e);
     text = utf8_trim(text);
     if (text.n >= 4 && !memcmp(text.p, "{{", 2) && !memcmp(text.p + text.n - 2, "}}", 2)) {
         text.p += 2;
         text.n -= 4;
     }
-    return read_whole(e, text.p, text.p + text.n);
+    return draw_expr_read_whole(e, text.p, text.p + text.n);
 }
 
 /* Computes the placeholder at *at, which stands behind the braces afterwards. */
-static const struct wharf_json *take_holder(struct draw_eval *e, const char **at, const char *end)
+static const struct wharf_json *draw_expr_take_holder(
+    struct draw_eval *e, const char **at, const char *end)
 {
     const char *from = *at + 2, *close = expr_holder_end(from, end);
     const struct wharf_json *v;
@@ -537,9 +540,9 @@ static const struct wharf_json *take_holder(struct draw_eval *e, const char **at
         return NULL;
     }
     *at = close + 2;
-    v = read_whole(e, from, close);
+    v = draw_expr_read_whole(e, from, close);
     if (v && (v->type == JSON_NULL || (v->type == JSON_STRING && !v->text.n)))
-        note_missing(e);
+        draw_expr_note_missing(e);
     return v;
 }
 
@@ -549,16 +552,16 @@ const struct wharf_json *expr_text(struct draw_eval *e, wharf_str text)
     const struct wharf_json *v = NULL;
     struct buf out;
 
-    begin(e);
+    draw_expr_begin(e);
     if (text.n >= 4 && !memcmp(p, "{{", 2) && expr_holder_end(p + 2, end) == end - 2)
-        return take_holder(e, &p, end);
+        return draw_expr_take_holder(e, &p, end);
     buf_init(&out, EXPR_TEXT_MAX);
     while (p < end && !e->wrong[0]) {
         if (end - p >= 3 && !memcmp(p, "\\{{", 3)) {
             buf_addz(&out, "{{");
             p += 3;
         } else if (end - p >= 2 && !memcmp(p, "{{", 2)) {
-            v = take_holder(e, &p, end);
+            v = draw_expr_take_holder(e, &p, end);
             buf_adds(&out, value_as_text(e->arena, v));
         } else {
             const char *next = p + 1;

@@ -11,7 +11,7 @@
 #include "draw_filter.h"
 #include "util/str.h"
 
-static const struct wharf_json *text_value(const struct filter *f, struct buf *b)
+static const struct wharf_json *draw_filter_text_value(const struct filter *f, struct buf *b)
 {
     const struct wharf_json *v = value_string(f->e->arena, arena_dup_str(f->e->arena, buf_str(b)));
 
@@ -70,7 +70,7 @@ static const struct wharf_json *change_letters(const struct filter *f, enum lett
         begins = letter == ' ' || letter == '-' || letter == '\t' || letter == '\n';
         buf_add(&out, text, (size_t)utf8proc_encode_char(c, text));
     }
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 static const struct wharf_json *f_upper(const struct filter *f)
@@ -94,7 +94,7 @@ static const struct wharf_json *f_trim(const struct filter *f)
 }
 
 /* Counts the bytes of the first letters. */
-static size_t bytes_of(wharf_str s, int letters)
+static size_t draw_filter_bytes_of(wharf_str s, int letters)
 {
     size_t at = 0;
     uint32_t c;
@@ -113,10 +113,10 @@ static const struct wharf_json *f_truncate(const struct filter *f)
     if (!filter_count(f, 0, EXPR_TEXT_MAX, &most) || utf8_length(s.p, s.n) <= (size_t)most)
         return value_string(f->e->arena, s);
     buf_init(&out, EXPR_TEXT_MAX);
-    buf_add(&out, s.p, bytes_of(s, most - 1));
+    buf_add(&out, s.p, draw_filter_bytes_of(s, most - 1));
     if (most > 0)
         buf_addz(&out, "\xe2\x80\xa6");
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 static const struct wharf_json *f_replace(const struct filter *f)
@@ -137,7 +137,7 @@ static const struct wharf_json *f_replace(const struct filter *f)
         n += at ? what.n : 0;
         s = (wharf_str){s.p + n, s.n - n};
     }
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 /* Fills up on the left. */
@@ -149,12 +149,12 @@ static const struct wharf_json *f_pad(const struct filter *f)
 
     if (!filter_count(f, 0, 10000, &width))
         return &value_null;
-    with.n = bytes_of(with, 1);
+    with.n = draw_filter_bytes_of(with, 1);
     buf_init(&out, EXPR_TEXT_MAX);
     for (size_t have = utf8_length(s.p, s.n); with.n && have < (size_t)width; have++)
         buf_adds(&out, with);
     buf_adds(&out, s);
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 static const struct wharf_json *f_escape(const struct filter *f)
@@ -163,7 +163,7 @@ static const struct wharf_json *f_escape(const struct filter *f)
 
     buf_init(&out, EXPR_TEXT_MAX);
     buf_add_html(&out, own_text(f));
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 static const struct wharf_json *f_json(const struct filter *f)
@@ -197,7 +197,7 @@ static const struct wharf_json *f_join(const struct filter *f)
         if (c->next)
             buf_adds(&out, with);
     }
-    return text_value(f, &out);
+    return draw_filter_text_value(f, &out);
 }
 
 static const struct wharf_json *f_first(const struct filter *f)

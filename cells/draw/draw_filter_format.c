@@ -75,7 +75,7 @@ static void grouped(const char *text, struct buf *out)
     buf_addz(out, text + minus + whole);
 }
 
-static const struct wharf_json *text_of(const struct filter *f, struct buf *b)
+static const struct wharf_json *draw_filter_format_text_of(const struct filter *f, struct buf *b)
 {
     const struct wharf_json *v = value_string(f->e->arena, arena_dup_str(f->e->arena, buf_str(b)));
 
@@ -95,7 +95,7 @@ const struct wharf_json *filter_number(const struct filter *f)
         return &value_null;
     buf_init(&out, 2 * FIXED);
     grouped(text, &out);
-    return text_of(f, &out);
+    return draw_filter_format_text_of(f, &out);
 }
 
 const struct wharf_json *filter_round(const struct filter *f)
@@ -143,7 +143,7 @@ const struct wharf_json *filter_currency(const struct filter *f)
     else
         buf_addf(&out, "%.*s ", (int)(code.n < 8 ? code.n : 8), code.p);
     grouped(text + (text[0] == '-'), &out);
-    return text_of(f, &out);
+    return draw_filter_format_text_of(f, &out);
 }
 
 /* ---- measures ---- */
@@ -162,7 +162,8 @@ static const struct unit *find_unit(const struct unit *units, wharf_str name)
     return NULL;
 }
 
-static const struct wharf_json *measure(const struct filter *f, const struct unit *units)
+static const struct wharf_json *draw_filter_format_measure(
+    const struct filter *f, const struct unit *units)
 {
     wharf_str name = filter_text(f, 0, "");
     const struct unit *to = find_unit(units, name), *from = to;
@@ -191,7 +192,7 @@ const struct wharf_json *filter_weight(const struct filter *f)
     static const struct unit units[] = {
         {"g", 1}, {"kg", 1000}, {"t", 1e6}, {"oz", 28.349523125}, {"lb", 453.59237}, {NULL, 0}};
 
-    return measure(f, units);
+    return draw_filter_format_measure(f, units);
 }
 
 const struct wharf_json *filter_length(const struct filter *f)
@@ -199,7 +200,7 @@ const struct wharf_json *filter_length(const struct filter *f)
     static const struct unit units[] = {
         {"mm", 1}, {"cm", 10}, {"m", 1000}, {"in", 25.4}, {"ft", 304.8}, {"yd", 914.4}, {NULL, 0}};
 
-    return measure(f, units);
+    return draw_filter_format_measure(f, units);
 }
 
 /* ---- dates ---- */
@@ -210,7 +211,7 @@ static const char *const days[] = {
     "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
 
 /* Reads the time. A date alone has no zone: it stays the day that it is. */
-static bool read_time(const struct filter *f, int64_t *ret_s, bool *ret_day)
+static bool draw_filter_format_read_time(const struct filter *f, int64_t *ret_s, bool *ret_day)
 {
     double d;
     int64_t us;
@@ -308,7 +309,7 @@ const struct wharf_json *filter_date(const struct filter *f)
     int64_t s;
     bool day;
 
-    if (!read_time(f, &s, &day) || (!day && !to_zone(f, s, &offset)))
+    if (!draw_filter_format_read_time(f, &s, &day) || (!day && !to_zone(f, s, &offset)))
         return &value_null;
     c = civil_of(s + offset.east);
     buf_init(&out, EXPR_TEXT_MAX);
@@ -324,5 +325,5 @@ const struct wharf_json *filter_date(const struct filter *f)
             n = 1;
         }
     }
-    return text_of(f, &out);
+    return draw_filter_format_text_of(f, &out);
 }

@@ -92,7 +92,8 @@ static void flow_list(struct drawing *d, struct layout *l, struct element *first
     double x, double width, double gap);
 
 /* Divides the width of a flow among its columns. */
-static void divide(struct drawing *d, struct element *flow, double width, double gap, double *ret)
+static void draw_flow_divide(
+    struct drawing *d, struct element *flow, double width, double gap, double *ret)
 {
     double shares = 0, left = width;
     size_t i = 0;
@@ -130,7 +131,7 @@ static void flow_columns(struct drawing *d, struct layout *l, struct element *fl
         report_error(d, flow, "expression.invalid", "columns has at most %d", FLOW_COLUMNS_MAX);
         return;
     }
-    divide(d, flow, width, gap, widths);
+    draw_flow_divide(d, flow, width, gap, widths);
     n = 0;
     for (struct element *e = flow->child; e; e = e->next, n++) {
         struct cursor own = *c;

@@ -190,7 +190,7 @@ static const char rules[] =
     "<divide><name target='pattern'>pixelsize</name><name target='font'>pixelsize</name></divide>"
     "</matrix></times></edit></match></fontconfig>";
 
-static bool map_font(struct font_file *file)
+static bool draw_fonts_map_font(struct font_file *file)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
@@ -203,14 +203,14 @@ static bool map_font(struct font_file *file)
     return p != MAP_FAILED;
 }
 
-static void take_file(const char *place, wharf_str name, const char *ending)
+static void draw_fonts_take_file(const char *place, wharf_str name, const char *ending)
 {
     struct font_file *file = &fonts.all[fonts.n];
 
     if (fonts.n == FILES_MAX)
         return;
     snprintf(file->path, sizeof(file->path), "%s%.*s.%s", place, STR_ARG(name), ending);
-    if (!map_font(file))
+    if (!draw_fonts_map_font(file))
         return;
     fonts.n++; /* before fontconfig reads it, through the functions above */
     if (!FcConfigAppFontAddFile(fonts.config, (const FcChar8 *)file->path))
@@ -227,7 +227,7 @@ bool fonts_prepare(void)
             wharf_str name = {at, strcspn(at, " ")};
 
             for (size_t k = 0; k < 3; k++)
-                take_file(places[i], name, endings[k]);
+                draw_fonts_take_file(places[i], name, endings[k]);
             at += name.n + strspn(at + name.n, " ");
         }
     }
@@ -241,7 +241,7 @@ bool fonts_prepare(void)
 
 /* ---- of a call ---- */
 
-static int weight_of(const struct wharf_json *font)
+static int draw_fonts_weight_of(const struct wharf_json *font)
 {
     static const char *const words[] = {"light", "medium", "semibold", "bold", NULL};
     static const int weights[] = {
@@ -280,7 +280,7 @@ static bool add_pattern(
         ;
     FcPatternAddString(pattern, FC_FAMILY, (const FcChar8 *)own->family);
     FcPatternDel(pattern, FC_WEIGHT);
-    FcPatternAddInteger(pattern, FC_WEIGHT, weight_of(font));
+    FcPatternAddInteger(pattern, FC_WEIGHT, draw_fonts_weight_of(font));
     FcPatternDel(pattern, FC_SLANT);
     FcPatternAddInteger(pattern, FC_SLANT, italic ? FC_SLANT_ITALIC : FC_SLANT_ROMAN);
     return FcFontSetAdd(FcConfigGetFonts(fonts.config, FcSetApplication), pattern) == FcTrue;

@@ -50,7 +50,7 @@ static void make_surface(struct picture *p)
 
 /* ---- kinds of files ---- */
 
-static bool starts(const struct picture *p, size_t at, const char *with)
+static bool draw_image_starts(const struct picture *p, size_t at, const char *with)
 {
     size_t n = strlen(with);
 
@@ -65,7 +65,7 @@ static bool is_svg(const struct picture *p)
 }
 
 /* Finds which kind of file it is, and how many pixels it has; they are decoded when it is drawn. */
-static bool read_file(struct drawing *d, struct picture *p)
+static bool draw_image_read_file(struct drawing *d, struct picture *p)
 {
     static const struct {
         const char *begins, *and;
@@ -80,7 +80,8 @@ static bool read_file(struct drawing *d, struct picture *p)
     if (p->bytes.n > IMAGE_BYTES_MAX)
         return picture_fail(p, "image.too_large", "the image has more than 10 MB");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (!starts(p, 0, kinds[i].begins) || !starts(p, kinds[i].at, kinds[i].and))
+        if (!draw_image_starts(p, 0, kinds[i].begins) ||
+            !draw_image_starts(p, kinds[i].at, kinds[i].and))
             continue;
         p->pixels = kinds[i].pixels;
         return kinds[i].head(p) && picture_fits(p);
@@ -92,7 +93,7 @@ static bool read_file(struct drawing *d, struct picture *p)
 
 /* ---- sources ---- */
 
-static int value_of(char c)
+static int draw_image_value_of(char c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c ? strchr(digits, c == '-' ? '+' : c == '_' ? '/' : c) : NULL;
@@ -109,7 +110,7 @@ static bool from_base64(struct arena *a, wharf_str s, struct draw_bytes *ret)
     size_t n = 0, i = 0;
 
     for (; i < s.n && s.p[i] != '='; i++) {
-        int v = value_of(s.p[i]);
+        int v = draw_image_value_of(s.p[i]);
 
         if (isspace((unsigned char)s.p[i]))
             continue;
@@ -177,7 +178,7 @@ static bool from_text(struct drawing *d, struct picture *p)
 
 /* Finds an element's entry in what the server says of images: by its own path, without the
  * record's number, without the numbers of copies. */
-static const struct wharf_json *entry_of(
+static const struct wharf_json *draw_image_entry_of(
     struct drawing *d, const struct json_index *map, const struct element *e)
 {
     const struct wharf_json *found = json_index_get(map, e->path);
@@ -243,7 +244,7 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
     if (d->n_pictures++ >= IMAGES_MAX)
         picture_fail(p, "image.too_large", "there are more than %d different images", IMAGES_MAX);
     else if (!p->text.p || from_text(d, p))
-        read_file(d, p);
+        draw_image_read_file(d, p);
     return p;
 }
 
@@ -252,8 +253,8 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
 static struct picture *find_picture(struct drawing *d, struct element *e)
 {
     struct picture source = {.text = image_source(e)}, *found;
-    const struct wharf_json *error = entry_of(d, &d->image_errors, e),
-                            *place = entry_of(d, &d->images, e);
+    const struct wharf_json *error = draw_image_entry_of(d, &d->image_errors, e),
+                            *place = draw_image_entry_of(d, &d->images, e);
     int64_t blob = -1;
 
     if (error) {
@@ -293,7 +294,7 @@ void image_forget(struct drawing *d)
 /* ---- the box ---- */
 
 /* Completes the box from the picture's own size. */
-static bool set_box(struct drawing *d, struct element *e, const struct picture *p)
+static bool draw_image_set_box(struct drawing *d, struct element *e, const struct picture *p)
 {
     double per_inch = p->svg ? 96 : fmax(el_number(e, "dpi", d->dpi), 1);
     double width = fmax(el_number(e, "width", 0), 0), height = fmax(el_number(e, "height", 0), 0);
@@ -328,7 +329,7 @@ bool image_measure(struct drawing *d, struct element *e)
 {
     struct picture *p = said_box_fits(d, e) ? find_picture(d, e) : NULL;
 
-    if (!p || !set_box(d, e, p))
+    if (!p || !draw_image_set_box(d, e, p))
         return false;
     e->made = p;
     return true;
@@ -350,7 +351,7 @@ bool svg_measure(struct drawing *d, struct element *e)
     if (p->code)
         return report_error(d, e, p->code, "%s", p->wrong);
     e->made = p;
-    return set_box(d, e, p);
+    return draw_image_set_box(d, e, p);
 }
 
 /* ---- drawing ---- */
@@ -392,14 +393,15 @@ static void free_bytes(void *p)
 }
 
 /* Tells whether it is drawn in other colors than it has. */
-static bool is_changed(const struct element *e)
+static bool draw_image_is_changed(const struct element *e)
 {
     return el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
 }
 
 /* Makes the pixels ready, or, of a JPEG that is drawn in a PDF as it is, gives its file to cairo.
  * False: it is damaged, which was told. */
-static bool decode(struct drawing *d, struct element *e, struct picture *p, bool as_it_is)
+static bool draw_image_decode(
+    struct drawing *d, struct element *e, struct picture *p, bool as_it_is)
 {
     if (!p->surface)
         make_surface(p);
@@ -414,7 +416,7 @@ static bool decode(struct drawing *d, struct element *e, struct picture *p, bool
 
 /* Counts pixels that are kept until the drawing is done. False: they are too many, which was
  * told. */
-static bool keep(struct drawing *d, struct element *e, int width, int height)
+static bool draw_image_keep(struct drawing *d, struct element *e, int width, int height)
 {
     d->kept_pixels += (double)width * height;
     return d->kept_pixels <= PIXELS_KEPT_MAX ||
@@ -429,7 +431,7 @@ struct paint {
 };
 
 /* Makes a copy with fewer pixels, or in grey. Of a large picture only the copy is kept. */
-static void make_copy(struct picture *p, const struct copy *c)
+static void draw_image_make_copy(struct picture *p, const struct copy *c)
 {
     if (p->made)
         cairo_surface_destroy(p->made);
@@ -451,7 +453,7 @@ static bool find_pixels(struct drawing *d, struct element *e, struct picture *p,
 {
     double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
     double most_x = ceil(f->width * dpi / 72), most_y = ceil(f->height * dpi / 72);
-    struct copy c = {.grey = is_changed(e),
+    struct copy c = {.grey = draw_image_is_changed(e),
         .width = (int)(p->width > most_x ? fmax(most_x, 1) : p->width),
         .height = (int)(p->height > most_y ? fmax(most_y, 1) : p->height),
         .threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255)};
@@ -461,12 +463,12 @@ static bool find_pixels(struct drawing *d, struct element *e, struct picture *p,
     *ret = (struct paint){p->made, c.width, c.height};
     if (!whole && !as_it_is && p->made && memcmp(&p->copy, &c, sizeof(c)) == 0)
         return true;
-    if (!as_it_is && (!whole || !p->decoded) && !keep(d, e, c.width, c.height))
+    if (!as_it_is && (!whole || !p->decoded) && !draw_image_keep(d, e, c.width, c.height))
         return false;
-    if (!decode(d, e, p, as_it_is))
+    if (!draw_image_decode(d, e, p, as_it_is))
         return false;
     if (!whole && !as_it_is)
-        make_copy(p, &c);
+        draw_image_make_copy(p, &c);
     *ret = whole || as_it_is ? (struct paint){p->surface, (int)p->width, (int)p->height}
                              : (struct paint){p->made, c.width, c.height};
     return true;
@@ -519,7 +521,7 @@ bool image_draw(struct drawing *d, struct element *e)
         return report_error(d, e, p->code, "%s", p->wrong);
     if (!fit_picture(d, e, p, &f) || f.width < LEAST_SCALE || f.height < LEAST_SCALE)
         return !e->failed && report_error(d, e, "image.decode", "the image has no size");
-    if (p->svg && is_changed(e))
+    if (p->svg && draw_image_is_changed(e))
         report_warning(d, e, "", "image.grayscale", "an SVG keeps its colors");
     if (p->svg && !svg_record(d, p, f.width * dpi / 72, f.height * dpi / 72))
         return report_error(d, e, p->code, "%s", p->wrong);

@@ -44,7 +44,7 @@ struct piece *layout_add(struct drawing *d, struct layout *l, struct element *e,
 }
 
 /* Returns how far its box reaches when it is turned. way: 1 down, -1 up. */
-static double reach(const struct element *e, double way)
+static double draw_layout_reach(const struct element *e, double way)
 {
     double turn = el_number(e, "rotate", 0) * M_PI / 180, most = -INFINITY;
 
@@ -59,12 +59,12 @@ static double reach(const struct element *e, double way)
 
 double layout_top(const struct element *e)
 {
-    return reach(e, -1);
+    return draw_layout_reach(e, -1);
 }
 
 double layout_bottom(const struct element *e)
 {
-    return reach(e, 1);
+    return draw_layout_reach(e, 1);
 }
 
 /* ---- the canvas ---- */
@@ -113,7 +113,7 @@ static void split_text(struct placing *p, struct element *e, unsigned order, dou
     }
 }
 
-static void place(struct placing *p, struct element *e, unsigned order, double y)
+static void draw_layout_place(struct placing *p, struct element *e, unsigned order, double y)
 {
     unsigned page = page_at(p, y);
     double bottom = y + layout_bottom(e) - e->y;
@@ -133,7 +133,7 @@ static void place(struct placing *p, struct element *e, unsigned order, double y
 
 static const struct placing *sorted; /* for by_place: the process has one thread */
 
-static int by_place(const void *x, const void *y)
+static int draw_layout_by_place(const void *x, const void *y)
 {
     size_t a = *(const size_t *)x, b = *(const size_t *)y;
     double p = sorted->all[a]->y, q = sorted->all[b]->y;
@@ -164,7 +164,7 @@ static bool place_canvas(struct placing *p)
         by[i] = i;
     sorted = p;
     if (p->n > 1)
-        qsort(by, p->n, sizeof(*by), by_place);
+        qsort(by, p->n, sizeof(*by), draw_layout_by_place);
     for (size_t i = 0, n; i < p->n && report_goes_on(p->d); i += n) {
         double y = p->all[by[i]]->y + moved, end = end_of(p, page_at(p, y));
 
@@ -175,7 +175,8 @@ static bool place_canvas(struct placing *p)
             y = end;
         }
         for (size_t k = i; k < i + n; k++)
-            place(p, p->all[by[k]], p->order[by[k]], y + p->all[by[k]]->y - p->all[by[i]]->y);
+            draw_layout_place(
+                p, p->all[by[k]], p->order[by[k]], y + p->all[by[k]]->y - p->all[by[i]]->y);
     }
     return !p->d->complex;
 }

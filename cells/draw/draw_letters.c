@@ -44,7 +44,7 @@ static bool find_blank(struct drawing *d, PangoLayout *text, struct blank *ret)
 
 /* Sets where a blank stands. On the edge between two points of a PDF it would have no extent, and
  * cairo leaves out what has none. */
-static void place(struct drawing *d, struct blank *blank, double x, double y)
+static void draw_letters_place(struct drawing *d, struct blank *blank, double x, double y)
 {
     cairo_user_to_device(d->cairo, &x, &y);
     x = floor(x) + fmin(fmax(x - floor(x), 0.1), 0.9);
@@ -73,7 +73,7 @@ static void put_blanks(
         cairo_text_cluster_t cluster = {at.end_index - at.start_index, 1};
         int step = at.end_glyph > at.start_glyph ? 1 : -1; /* from right to left */
 
-        place(d, &blank, x + from / PANGO_SCALE, y);
+        draw_letters_place(d, &blank, x + from / PANGO_SCALE, y);
         for (int i = at.start_glyph; i != at.end_glyph; i += step)
             from += run->glyphs->glyphs[i].geometry.width;
         cairo_show_text_glyphs(d->cairo, text + at.start_index, cluster.num_bytes, &blank.glyph, 1,

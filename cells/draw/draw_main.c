@@ -17,7 +17,7 @@
 /* ---- the call ---- */
 
 /* Asks the server for a time zone. */
-static size_t ask_zone(const char *name, char *bytes)
+static size_t draw_ask_zone(const char *name, char *bytes)
 {
     const char *answer;
     size_t n;
@@ -28,7 +28,7 @@ static size_t ask_zone(const char *name, char *bytes)
     return n;
 }
 
-static void answer(struct draw_result *r)
+static void draw_answer(struct draw_result *r)
 {
     struct buf last;
 
@@ -41,7 +41,7 @@ static void answer(struct draw_result *r)
     buf_done(&last);
 }
 
-static void call(const struct cell_task *task)
+static void draw_main_call(const struct cell_task *task)
 {
     struct draw_call wish = {0};
     struct draw_result result = {0};
@@ -55,8 +55,8 @@ static void call(const struct cell_task *task)
         cell_failed("there is no request");
         return;
     }
-    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms, ask_zone))
-        answer(&result);
+    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms, draw_ask_zone))
+        draw_answer(&result);
     else
         cell_failed("the request is not understood");
     draw_result_done(&result);
@@ -102,19 +102,19 @@ static GLogWriterOutput log_nothing(
 }
 
 /* Orders two numbers. */
-static int by_number(const void *x, const void *y)
+static int draw_by_number(const void *x, const void *y)
 {
     return *(const int *)x - *(const int *)y;
 }
 
 /* Loads and does everything once that is done at the first use. */
-static bool prepare(void)
+static bool draw_prepare(void)
 {
     static int numbers[4096];
 
     g_log_set_writer_func(log_nothing, NULL, NULL);
     /* the first time with much it asks for the size of memory */
-    qsort(numbers, sizeof(numbers) / sizeof(*numbers), sizeof(*numbers), by_number);
+    qsort(numbers, sizeof(numbers) / sizeof(*numbers), sizeof(*numbers), draw_by_number);
     /* arenas of threads would grow by mprotect(), which is not to be had */
     mallopt(M_ARENA_MAX, 1);
     setenv("RAYON_NUM_THREADS", "1", 1); /* of librsvg; its thread is there before the walls */
@@ -131,8 +131,8 @@ static bool prepare(void)
 int main(int argc, char **argv)
 {
     static const struct cell_program program = {.name = "draw",
-        .prepare = prepare,
-        .call = call,
+        .prepare = draw_prepare,
+        .call = draw_main_call,
         .looks_for_files = true,
         .has_threads = true};
 

@@ -167,7 +167,7 @@ static void take_page(struct pages *p)
 
 /* ---- the paper ---- */
 
-static cairo_status_t take_bytes(void *arg, const unsigned char *bytes, unsigned n)
+static cairo_status_t draw_page_take_bytes(void *arg, const unsigned char *bytes, unsigned n)
 {
     struct buf *b = arg;
 
@@ -239,7 +239,7 @@ static bool begin_paper(struct pages *p)
     p->open = true;
     if (!p->surface) {
         p->surface = cairo_pdf_surface_create_for_stream(
-            take_bytes, p->out, paper_width(p), paper_height(p));
+            draw_page_take_bytes, p->out, paper_width(p), paper_height(p));
         cairo_pdf_surface_restrict_to_version(p->surface, CAIRO_PDF_VERSION_1_5);
         set_info(p->d, p->surface);
         p->d->cairo = cairo_create(p->surface);
@@ -272,7 +272,7 @@ static void put_zpl(struct pages *p)
 }
 
 /* Judges how cairo ended a page, or the file. */
-static void judge(struct pages *p, cairo_status_t status)
+static void draw_page_judge(struct pages *p, cairo_status_t status)
 {
     if (status == CAIRO_STATUS_NO_MEMORY)
         cell_out_of_memory();
@@ -298,8 +298,8 @@ static void end_paper(struct pages *p)
     if (p->d->format == DRAW_ZPL)
         put_zpl(p);
     else if (!status)
-        status = cairo_surface_write_to_png_stream(p->surface, take_bytes, p->out);
-    judge(p, status);
+        status = cairo_surface_write_to_png_stream(p->surface, draw_page_take_bytes, p->out);
+    draw_page_judge(p, status);
     cairo_destroy(p->d->cairo);
     cairo_surface_destroy(p->surface);
     p->d->cairo = NULL;
@@ -359,7 +359,7 @@ static void draw_content(struct pages *p, const struct layout *l)
     cairo_restore(d->cairo);
 }
 
-static bool draw_page(struct pages *p, const struct layout *l)
+static bool draw_page_draw_page(struct pages *p, const struct layout *l)
 {
     struct sheet *s = &p->sheet;
     unsigned cells = s->is ? s->columns * s->rows : 1, row = s->is ? s->next / s->columns : 0;
@@ -417,7 +417,7 @@ static void note_sources(struct drawing *d, struct element *first)
 }
 
 /* Returns the path of a member of the body: of several records with the number of this one. */
-static wharf_str path_of(struct drawing *d, const char *member)
+static wharf_str draw_page_path_of(struct drawing *d, const char *member)
 {
     return d->records > 1 ? arena_printf(d->arena, "%u:%s", d->record, member) : str_z(member);
 }
@@ -428,7 +428,7 @@ static bool expand_band(
     const struct wharf_json *raw = json_get(b->json, "raw");
 
     if (json_is(raw, JSON_ARRAY))
-        b->first = expand_list(d, raw, path_of(d, path), vars);
+        b->first = expand_list(d, raw, draw_page_path_of(d, path), vars);
     return !d->complex;
 }
 
@@ -441,8 +441,9 @@ static bool draw_record(struct pages *p, const struct wharf_json *data, unsigned
 
     d->record = i;
     d->page = d->pages = 0;
-    first = expand_list(d, json_get(d->body, "raw"), path_of(d, "raw"), &vars);
-    p->watermark = expand_member(d, json_get(d->body, "watermark"), path_of(d, "watermark"), &vars);
+    first = expand_list(d, json_get(d->body, "raw"), draw_page_path_of(d, "raw"), &vars);
+    p->watermark = expand_member(
+        d, json_get(d->body, "watermark"), draw_page_path_of(d, "watermark"), &vars);
     if (!expand_band(d, &p->head, "header.raw", &vars) ||
         !expand_band(d, &p->foot, "footer.raw", &vars))
         return false;
@@ -460,7 +461,7 @@ static bool draw_record(struct pages *p, const struct wharf_json *data, unsigned
         for (d->page = 1; d->page <= l.pages && !d->complex; d->page++) {
             bool wanted = !p->wanted || p->wanted == p->d->made_pages + 1;
 
-            if (wanted && !draw_page(p, &l))
+            if (wanted && !draw_page_draw_page(p, &l))
                 break;
             d->made_pages += !wanted;
         }
@@ -495,7 +496,7 @@ static void draw_records(struct pages *p)
 
 /* ---- all ---- */
 
-static void finish(struct pages *p)
+static void draw_page_finish(struct pages *p)
 {
     cairo_status_t status = CAIRO_STATUS_SUCCESS;
 
@@ -508,7 +509,7 @@ static void finish(struct pages *p)
         cairo_surface_destroy(p->surface);
         p->d->cairo = NULL;
     }
-    judge(p, status);
+    draw_page_judge(p, status);
 }
 
 /* Makes text be measured as large as it is drawn. Pango forgets how letters are placed each time it
@@ -550,7 +551,7 @@ bool draw_all(struct drawing *d, struct buf *out)
         d->native = &native;
     set_text_scale(&p);
     draw_records(&p);
-    finish(&p);
+    draw_page_finish(&p);
     if (p.wanted && !d->complex && !d->report.n_problems && !out->n && !d->sources)
         report_problem(d, str_z("page"), "it has %u pages", d->made_pages);
     if (d->vector && out->n && json_is(json_get(json_get(d->body, "info"), "lang"), JSON_STRING) &&

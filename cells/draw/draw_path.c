@@ -37,18 +37,18 @@ static bool goes_on(const char *room, size_t n, char c)
     return isdigit((unsigned char)c);
 }
 
-static void skip_blanks(struct pen *pen)
+static void draw_path_skip_blanks(struct pen *pen)
 {
     while (pen->p < pen->end && (isspace((unsigned char)*pen->p) || *pen->p == ','))
         pen->p++;
 }
 
-static bool next_number(struct pen *pen, double *ret)
+static bool draw_path_next_number(struct pen *pen, double *ret)
 {
     char room[40];
     size_t n = 0;
 
-    skip_blanks(pen);
+    draw_path_skip_blanks(pen);
     while (pen->p < pen->end && n < sizeof(room) - 1 && goes_on(room, n, *pen->p))
         room[n++] = *pen->p++;
     room[n] = 0;
@@ -60,7 +60,7 @@ static bool next_number(struct pen *pen, double *ret)
 /* Reads a flag of an arc: one digit, with nothing behind it. */
 static bool next_flag(struct pen *pen, double *ret)
 {
-    skip_blanks(pen);
+    draw_path_skip_blanks(pen);
     if (pen->p == pen->end || (*pen->p != '0' && *pen->p != '1'))
         return false;
     *ret = *pen->p++ - '0';
@@ -119,7 +119,7 @@ static void arc(struct pen *pen, const double *v, double x, double y)
     cairo_set_matrix(pen->c, &before);
 }
 
-static int numbers_of(char command)
+static int draw_path_numbers_of(char command)
 {
     static const char commands[] = "MLHVCSQTAZ";
     static const int counts[] = {2, 2, 1, 1, 6, 4, 4, 2, 7, 0};
@@ -174,15 +174,15 @@ static void stroke(struct pen *pen, char command, const double *v, double x, dou
 }
 
 /* Takes the numbers of one command and draws it. */
-static bool one(struct pen *pen, char command, bool relative)
+static bool draw_path_one(struct pen *pen, char command, bool relative)
 {
-    int n = numbers_of(command);
+    int n = draw_path_numbers_of(command);
     double v[NUMBERS] = {0}, x = pen->x, y = pen->y;
 
     for (int i = 0; i < n; i++) {
         bool flag = command == 'A' && (i == 3 || i == 4);
 
-        if (!(flag ? next_flag(pen, &v[i]) : next_number(pen, &v[i])))
+        if (!(flag ? next_flag(pen, &v[i]) : draw_path_next_number(pen, &v[i])))
             return false;
     }
     if (relative && command == 'H')
@@ -208,11 +208,11 @@ static bool one(struct pen *pen, char command, bool relative)
 
 static bool is_number_next(struct pen *pen)
 {
-    skip_blanks(pen);
+    draw_path_skip_blanks(pen);
     return pen->p < pen->end && (isdigit((unsigned char)*pen->p) || strchr("+-.", *pen->p));
 }
 
-static bool read_path(struct pen *pen)
+static bool draw_path_read_path(struct pen *pen)
 {
     unsigned steps = 0;
 
@@ -224,7 +224,7 @@ static bool read_path(struct pen *pen)
             break;
         said = *pen->p++;
         command = (char)toupper((unsigned char)said);
-        if (numbers_of(command) < 0 || (!pen->last && command != 'M'))
+        if (draw_path_numbers_of(command) < 0 || (!pen->last && command != 'M'))
             return false;
         if (command == 'Z') {
             cairo_close_path(pen->c);
@@ -234,7 +234,7 @@ static bool read_path(struct pen *pen)
             continue;
         }
         do {
-            if (++steps > STEPS_MAX || !one(pen, command, said != command))
+            if (++steps > STEPS_MAX || !draw_path_one(pen, command, said != command))
                 return false;
             command = command == 'M' ? 'L' : command;
             said = said == 'M' ? 'L' : said == 'm' ? 'l' : said;
@@ -253,8 +253,9 @@ bool path_measure(struct drawing *d, struct element *e)
 
     pen.ox = e->x;
     pen.oy = e->y;
-    good = read_path(&pen) || report_error(d, e, "expression.invalid",
-                                  "d is no path: it ends at byte %zu", (size_t)(pen.p - data.p));
+    good = draw_path_read_path(&pen) ||
+           report_error(d, e, "expression.invalid", "d is no path: it ends at byte %zu",
+               (size_t)(pen.p - data.p));
     if (good) {
         cairo_path_extents(pen.c, &e->box_x, &e->box_y, &x2, &y2);
         e->width = x2 - e->box_x;

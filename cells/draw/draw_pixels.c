@@ -15,7 +15,7 @@
 
 /* ---- pixels of cairo ---- */
 
-static uint32_t *line_of(cairo_surface_t *s, int y)
+static uint32_t *draw_pixels_line_of(cairo_surface_t *s, int y)
 {
     return (uint32_t *)(void *)(cairo_image_surface_get_data(s) +
                                 (size_t)y * (size_t)cairo_image_surface_get_stride(s));
@@ -65,7 +65,7 @@ bool png_pixels_read(struct picture *p)
     good = good && png_image_finish_read(&image, NULL, cairo_image_surface_get_data(p->surface),
                        cairo_image_surface_get_stride(p->surface), NULL) != 0;
     for (int y = 0; y < (int)p->height && good; y++)
-        premultiply_line(line_of(p->surface, y), (int)p->width);
+        premultiply_line(draw_pixels_line_of(p->surface, y), (int)p->width);
     cairo_surface_mark_dirty(p->surface);
     if (!good)
         picture_fail(p, "image.decode", "the PNG is damaged: %.60s", image.message);
@@ -134,7 +134,7 @@ static void take_inks(const unsigned char *from, bool inverted, unsigned char rg
     rgba[3] = 255;
 }
 
-static void take_line(
+static void draw_pixels_take_line(
     const struct jpeg_decompress_struct *j, const unsigned char *from, uint32_t *to)
 {
     for (unsigned x = 0; x < j->output_width; x++) {
@@ -174,7 +174,7 @@ bool jpeg_pixels_read(struct picture *p)
         int y = (int)j.output_scanline;
 
         jpeg_read_scanlines(&j, &row, 1);
-        take_line(&j, line, line_of(p->surface, y));
+        draw_pixels_take_line(&j, line, draw_pixels_line_of(p->surface, y));
     }
     cairo_surface_mark_dirty(p->surface);
     jpeg_destroy_decompress(&j);
@@ -253,7 +253,7 @@ static void gif_put_line(
     struct picture *p, GifFileType *gif, const GifPixelType *line, int y, int transparent)
 {
     const ColorMapObject *colors = gif->Image.ColorMap ? gif->Image.ColorMap : gif->SColorMap;
-    uint32_t *to = line_of(p->surface, y + gif->Image.Top);
+    uint32_t *to = draw_pixels_line_of(p->surface, y + gif->Image.Top);
 
     for (int x = 0; x < gif->Image.Width; x++) {
         unsigned char rgba[4] = {0, 0, 0, 255};
@@ -328,7 +328,7 @@ static uint32_t mean(cairo_surface_t *from, int x0, int x1, int y0, int y1)
     uint32_t made = 0;
 
     for (int y = y0; y < y1; y++) {
-        const uint32_t *line = line_of(from, y);
+        const uint32_t *line = draw_pixels_line_of(from, y);
 
         for (int x = x0; x < x1; x++) {
             for (int i = 0; i < 4; i++)
@@ -349,7 +349,7 @@ cairo_surface_t *pixels_shrunk(cairo_surface_t *from, int width, int height)
         cell_out_of_memory();
     cairo_surface_flush(to);
     for (int y = 0; y < height; y++) {
-        uint32_t *line = line_of(to, y);
+        uint32_t *line = draw_pixels_line_of(to, y);
         int y0 = (int)((int64_t)y * h / height), y1 = (int)((int64_t)(y + 1) * h / height);
 
         for (int x = 0; x < width; x++) {
@@ -368,7 +368,7 @@ void pixels_grey(cairo_surface_t *surface, unsigned threshold)
 
     cairo_surface_flush(surface);
     for (int y = 0; y < h; y++) {
-        uint32_t *line = line_of(surface, y);
+        uint32_t *line = draw_pixels_line_of(surface, y);
 
         for (int x = 0; x < w; x++) {
             uint32_t c = line[x], a = c >> 24;

@@ -10,7 +10,7 @@
 enum { MESSAGE = 300 };
 
 /* Writes a message, cut at a letter when it is too long. */
-static wharf_str message_of(char room[MESSAGE], const char *fmt, va_list ap)
+static wharf_str draw_report_message_of(char room[MESSAGE], const char *fmt, va_list ap)
 {
     size_t n;
 
@@ -60,7 +60,7 @@ bool report_error(struct drawing *d, struct element *e, const char *code, const 
     buf_addc(b, ',');
     note_text(b, "code", str_z(code));
     buf_addc(b, ',');
-    note_text(b, "message", message_of(room, fmt, ap));
+    note_text(b, "message", draw_report_message_of(room, fmt, ap));
     buf_addc(b, '}');
     va_end(ap);
     return false;
@@ -83,7 +83,7 @@ void report_warning(struct drawing *d, const struct element *e, const char *what
     buf_addc(&note, ',');
     note_text(&note, "code", str_z(code));
     buf_addc(&note, ',');
-    note_text(&note, "message", message_of(room, fmt, ap));
+    note_text(&note, "message", draw_report_message_of(room, fmt, ap));
     buf_addc(&note, '}');
     va_end(ap);
     /* the same again, of another page */
@@ -108,7 +108,7 @@ bool report_problem(struct drawing *d, wharf_str path, const char *fmt, ...)
     begin_note(b);
     note_text(b, "path", path);
     buf_addc(b, ',');
-    note_text(b, "message", message_of(room, fmt, ap));
+    note_text(b, "message", draw_report_message_of(room, fmt, ap));
     buf_addc(b, '}');
     va_end(ap);
     return false;

@@ -13,7 +13,7 @@ struct making {
     unsigned room;
 };
 
-static struct table_row *add_row(struct making *m, enum row_kind kind, unsigned cells)
+static struct table_row *draw_rows_add_row(struct making *m, enum row_kind kind, unsigned cells)
 {
     struct table_row *row;
 
@@ -35,7 +35,7 @@ static struct table_row *add_row(struct making *m, enum row_kind kind, unsigned 
 
 /* Puts the variables into the text of a cell: "" when the expression is wrong, which was told. That
  * it says page makes the cell late, not the table. v: may be NULL. */
-static void set_text(struct drawing *d, struct element *e, struct table_cell *cell,
+static void draw_rows_set_text(struct drawing *d, struct element *e, struct table_cell *cell,
     const struct draw_vars *vars, const struct wharf_json *v)
 {
     bool table_late = e->late;
@@ -50,12 +50,12 @@ static void set_text(struct drawing *d, struct element *e, struct table_cell *ce
 void cell_again(struct drawing *d, struct table *t, struct table_cell *cell)
 {
     if (cell->late)
-        set_text(d, t->e, cell, cell->vars, cell->late);
+        draw_rows_set_text(d, t->e, cell, cell->vars, cell->late);
 }
 
 /* ---- the rows of the data ---- */
 
-static const struct wharf_json *find_rows(struct making *m)
+static const struct wharf_json *draw_rows_find_rows(struct making *m)
 {
     const struct wharf_json *rows = json_get(m->e->written, "rows");
     struct draw_eval eval = expand_eval(m->d, m->e->vars);
@@ -91,7 +91,7 @@ static struct draw_vars *row_variable(
 
 static void add_body(struct making *m, const struct draw_vars *vars, unsigned number)
 {
-    struct table_row *row = add_row(m, ROW_BODY, m->t->n_columns);
+    struct table_row *row = draw_rows_add_row(m, ROW_BODY, m->t->n_columns);
     struct table_cell *cells = row->cells;
 
     row->number = number;
@@ -104,7 +104,7 @@ static void add_body(struct making *m, const struct draw_vars *vars, unsigned nu
                     m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), i, number),
                 vars);
         else
-            set_text(m->d, m->e, &cells[i], vars, json_get(json, "value"));
+            draw_rows_set_text(m->d, m->e, &cells[i], vars, json_get(json, "value"));
     }
 }
 
@@ -128,9 +128,9 @@ static const struct wharf_json *add_group(
         value = value_at(vars->value, by) ? value_at(vars->value, by) : value; /* of the row */
     if (last && value_equal(last, value))
         return value;
-    row = add_row(m, ROW_GROUP, 1);
+    row = draw_rows_add_row(m, ROW_GROUP, 1);
     if (json_is(head, JSON_STRING))
-        set_text(m->d, m->e, &row->cells[0], row_variable(m, vars, "group", value), head);
+        draw_rows_set_text(m->d, m->e, &row->cells[0], row_variable(m, vars, "group", value), head);
     else
         row->cells[0].text = value_as_text(m->d->arena, value);
     return value;
@@ -158,11 +158,11 @@ static void add_feet(struct making *m)
 
     for (const struct wharf_json *f = json_is(feet, JSON_ARRAY) ? feet->child : NULL; f;
          f = f->next) {
-        struct table_row *row = add_row(m, ROW_FOOT, m->t->n_columns);
+        struct table_row *row = draw_rows_add_row(m, ROW_FOOT, m->t->n_columns);
         unsigned i = 0;
 
         for (const struct wharf_json *c = f->child; c && i < m->t->n_columns; c = c->next, i++)
-            set_text(m->d, m->e, &row->cells[i], m->e->vars, c);
+            draw_rows_set_text(m->d, m->e, &row->cells[i], m->e->vars, c);
     }
 }
 
@@ -176,15 +176,16 @@ static void add_head(struct making *m)
     m->t->has_head = said;
     if (!said)
         return;
-    row = add_row(m, ROW_HEAD, m->t->n_columns);
+    row = draw_rows_add_row(m, ROW_HEAD, m->t->n_columns);
     for (unsigned i = 0; i < m->t->n_columns; i++)
-        set_text(m->d, m->e, &row->cells[i], m->e->vars, json_get(m->t->columns[i].json, "header"));
+        draw_rows_set_text(
+            m->d, m->e, &row->cells[i], m->e->vars, json_get(m->t->columns[i].json, "header"));
 }
 
 bool rows_make(struct drawing *d, struct element *e, struct table *t)
 {
     struct making m = {d, e, t, 0};
-    const struct wharf_json *rows = find_rows(&m);
+    const struct wharf_json *rows = draw_rows_find_rows(&m);
 
     if (!rows)
         return false;
@@ -192,7 +193,7 @@ bool rows_make(struct drawing *d, struct element *e, struct table *t)
     if (rows->child)
         add_bodies(&m, rows);
     else if (el_text(e, "empty", "").n)
-        add_row(&m, ROW_EMPTY, 1)->cells[0].text = el_text(e, "empty", "");
+        draw_rows_add_row(&m, ROW_EMPTY, 1)->cells[0].text = el_text(e, "empty", "");
     add_feet(&m);
     return !e->failed && !d->complex;
 }

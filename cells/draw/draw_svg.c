@@ -83,7 +83,7 @@ static void record_it(void *arg)
 
 /* Runs work on a picture in the other thread, in the time that the picture has left. Returns false
  * when it is late or failed, which is noted. */
-static bool do_work(
+static bool draw_svg_do_work(
     struct drawing *d, struct picture *p, void (*work)(void *arg), struct svg_work *w)
 {
     int64_t from = clock_monotonic_us(), until = from + SVG_US - p->svg_us;
@@ -119,7 +119,7 @@ bool svg_read(struct drawing *d, struct picture *p)
     w->bytes = cell_alloc(p->bytes.n);
     memcpy(w->bytes, p->bytes.p, p->bytes.n);
     w->n = p->bytes.n;
-    good = do_work(d, p, read_it, w);
+    good = draw_svg_do_work(d, p, read_it, w);
     if (!good && p->svg_late)
         return false;
     p->svg = w->svg;
@@ -151,7 +151,7 @@ bool svg_record(struct drawing *d, struct picture *p, double width, double heigh
         .made = p->made,
         .made_width = extents.width,
         .made_height = extents.height};
-    good = do_work(d, p, record_it, w);
+    good = draw_svg_do_work(d, p, record_it, w);
     if (!good && p->svg_late)
         p->made = NULL; /* the other thread draws on it */
     else

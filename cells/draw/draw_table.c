@@ -124,7 +124,7 @@ static void set_widths(struct table *t)
     t->width = x;
 }
 
-static bool read_columns(struct drawing *d, struct element *e, struct table *t)
+static bool draw_table_read_columns(struct drawing *d, struct element *e, struct table *t)
 {
     const struct wharf_json *columns = json_get(e->written, "columns");
 
@@ -140,7 +140,7 @@ static bool read_columns(struct drawing *d, struct element *e, struct table *t)
     return true;
 }
 
-static struct table *table_of(struct element *e)
+static struct table *draw_table_of(struct element *e)
 {
     return e->made;
 }
@@ -160,7 +160,7 @@ bool table_make(struct drawing *d, struct element *e)
     t->repeats_head = el_truth(e, "header_repeat", true);
     if (t->width < 1)
         return report_error(d, e, "element.outside_page", "the table has no width");
-    if (read_columns(d, e, t) && rows_make(d, e, t))
+    if (draw_table_read_columns(d, e, t) && rows_make(d, e, t))
         return true;
     table_done(e);
     return false;
@@ -173,7 +173,7 @@ bool table_measure(struct drawing *d, struct element *e)
 
     if (!table_make(d, e))
         return false;
-    t = table_of(e);
+    t = draw_table_of(e);
     m = pango_context_get_metrics(d->pango, t->columns[0].font, NULL);
     t->line = (pango_font_metrics_get_ascent(m) + pango_font_metrics_get_descent(m)) /
               (double)PANGO_SCALE;
@@ -189,7 +189,7 @@ bool table_measure(struct drawing *d, struct element *e)
 
 void table_done(struct element *e)
 {
-    struct table *t = table_of(e);
+    struct table *t = draw_table_of(e);
 
     for (unsigned i = 0; t && i < t->n_columns; i++) {
         pango_font_description_free(t->columns[i].font);
@@ -246,7 +246,7 @@ static double head_due(const struct passage *p)
     return p->fresh && p->from && p->t->has_head && p->t->repeats_head ? head_height(p->t) : 0;
 }
 
-static struct piece *add_part(struct passage *p, unsigned to)
+static struct piece *draw_table_add_part(struct passage *p, unsigned to)
 {
     struct piece *piece = layout_add(p->d, p->l, p->e, p->c->page);
 
@@ -259,11 +259,11 @@ static struct piece *add_part(struct passage *p, unsigned to)
 }
 
 /* Puts the rows before this one on the page. */
-static void put_rows(struct passage *p, unsigned row)
+static void draw_table_put_rows(struct passage *p, unsigned row)
 {
     if (row == p->from)
         return;
-    add_part(p, row);
+    draw_table_add_part(p, row);
     p->c->y += head_due(p) + p->t->tops[row] - p->t->tops[p->from];
     p->from = row;
     p->fresh = false;
@@ -292,7 +292,7 @@ static void split_row(struct passage *p)
             continue;
         }
         show = fmin(fmax(show, fmin(t->line, left)), left);
-        piece = add_part(p, p->from + 1);
+        piece = draw_table_add_part(p, p->from + 1);
         piece->skip = skip;
         piece->show = show;
         p->c->y += head_due(p) + show;
@@ -324,7 +324,7 @@ void table_place(struct drawing *d, struct layout *l, struct element *e, struct 
     e->flow_width = width;
     if (!element_measure(d, e))
         return;
-    p.t = table_of(e);
+    p.t = draw_table_of(e);
     while (row < p.t->n_rows && report_goes_on(d)) {
         double block = together(p.t, row), page = d->page_height - d->top - d->bottom;
         double used = head_due(&p) + p.t->tops[row] - p.t->tops[p.from];
@@ -336,15 +336,15 @@ void table_place(struct drawing *d, struct layout *l, struct element *e, struct 
         if (block <= room + NEAR) {
             row++;
         } else if (is_cut(&p, row, room, page)) {
-            put_rows(&p, row);
+            draw_table_put_rows(&p, row);
             split_row(&p);
             row = p.from;
         } else {
-            put_rows(&p, row);
+            draw_table_put_rows(&p, row);
             turn_page(&p);
         }
     }
-    put_rows(&p, row);
+    draw_table_put_rows(&p, row);
     c->y = fmin(c->y, d->page_height - d->bottom);
 }
 
@@ -477,7 +477,7 @@ static bool draw_part(
 bool table_draw(struct drawing *d, struct element *e)
 {
     static const char *const borders[] = {"rows", "all", "outer", "none", NULL};
-    struct table *t = table_of(e);
+    struct table *t = draw_table_of(e);
     int said = el_word(d, e, "border", borders, 0);
     struct border b = {said == 1, said == 0, said == 1 || said == 2};
     unsigned from = e->piece && e->piece->to ? e->piece->from : 0;

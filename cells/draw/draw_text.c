@@ -26,7 +26,8 @@ struct text_made {
 
 /* ---- the font ---- */
 
-static PangoWeight weight_of(struct drawing *d, struct element *e, const struct element *from)
+static PangoWeight draw_text_weight_of(
+    struct drawing *d, struct element *e, const struct element *from)
 {
     static const char *const words[] = {"regular", "light", "medium", "semibold", "bold", NULL};
     static const PangoWeight weights[] = {PANGO_WEIGHT_NORMAL, PANGO_WEIGHT_LIGHT,
@@ -55,7 +56,7 @@ static PangoFontDescription *font_of(struct drawing *d, struct element *e, doubl
     }
     font = pango_font_description_new();
     pango_font_description_set_family(font, family);
-    pango_font_description_set_weight(font, weight_of(d, e, e));
+    pango_font_description_set_weight(font, draw_text_weight_of(d, e, e));
     pango_font_description_set_style(
         font, el_truth(e, "italic", false) ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL);
     pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
@@ -86,7 +87,7 @@ static void span_attributes(struct drawing *d, struct element *e, const struct e
     struct color c;
 
     if (el_has(span, "weight"))
-        add_attribute(list, pango_attr_weight_new(weight_of(d, e, span)), from, to);
+        add_attribute(list, pango_attr_weight_new(draw_text_weight_of(d, e, span)), from, to);
     if (el_has(span, "size"))
         add_attribute(list,
             pango_attr_size_new_absolute(
@@ -127,7 +128,7 @@ static wharf_str take_spans(struct drawing *d, struct element *e, PangoAttrList 
 }
 
 /* Makes one line of a text: what ends a line becomes a blank. */
-static wharf_str one_line(struct arena *a, wharf_str s)
+static wharf_str draw_text_one_line(struct arena *a, wharf_str s)
 {
     wharf_str made;
 
@@ -148,7 +149,7 @@ static bool wraps(const struct element *e)
         e->flow_width > 0 || el_number(e, "max_lines", 1) >= 2 || el_has(e, "box_height"));
 }
 
-static void set_text(struct drawing *d, struct element *e, struct text_made *t)
+static void draw_text_set_text(struct drawing *d, struct element *e, struct text_made *t)
 {
     PangoAttrList *list = pango_attr_list_new();
     /* pango adds the widths of letters as int, in steps of 1/1024 pt */
@@ -162,7 +163,7 @@ static void set_text(struct drawing *d, struct element *e, struct text_made *t)
     else
         said = value_as_text(d->arena, json_get(e->json, "value"));
     if (!wraps(e))
-        said = one_line(d->arena, said);
+        said = draw_text_one_line(d->arena, said);
     pango_layout_set_text(t->layout, said.p, (int)said.n);
     pango_attr_list_insert(list, pango_attr_insert_hyphens_new(FALSE)); /* a number has none */
     if (el_truth(e, "underline", false))
@@ -237,7 +238,7 @@ static bool lay_out(struct drawing *d, struct element *e, struct text_made *t, d
     t->advance = factor > 0 ? fmin(fmax(factor, 0.8), 3) * size : t->natural;
     pango_layout_set_alignment(t->layout, aligns[t->align]);
     pango_layout_set_justify(t->layout, t->align == 3);
-    set_text(d, e, t);
+    draw_text_set_text(d, e, t);
     set_lines(e, t, size, max_lines);
     measure_lines(e, t, max_lines);
     return !e->failed;
@@ -245,26 +246,26 @@ static bool lay_out(struct drawing *d, struct element *e, struct text_made *t, d
 
 /* ---- the box ---- */
 
-static bool fits(const struct text_made *t)
+static bool draw_text_fits(const struct text_made *t)
 {
     return !t->cut && !pango_layout_is_ellipsized(t->layout) &&
            (t->box_height <= 0 || t->block <= t->box_height + 0.01);
 }
 
 /* Tries smaller sizes, down to the smallest, until it fits. */
-static bool shrink(struct drawing *d, struct element *e, struct text_made *t)
+static bool draw_text_shrink(struct drawing *d, struct element *e, struct text_made *t)
 {
     double least = fmin(fmax(el_number(e, "shrink_to", 0), 1), t->size), step;
 
     step = fmax((t->size - least) / SHRINK_STEPS, 0.25);
-    while (!fits(t) && t->size > least && report_goes_on(d)) {
+    while (!draw_text_fits(t) && t->size > least && report_goes_on(d)) {
         if (!lay_out(d, e, t, fmax(t->size - step, least)))
             return false;
     }
     return true;
 }
 
-static bool set_box(struct drawing *d, struct element *e, struct text_made *t)
+static bool draw_text_set_box(struct drawing *d, struct element *e, struct text_made *t)
 {
     static const char *const valigns[] = {"top", "middle", "bottom", "center", NULL};
     int valign = el_word(d, e, "valign", valigns, 0);
@@ -304,8 +305,8 @@ bool text_measure(struct drawing *d, struct element *e)
                         ? fmax(el_number(e, "box_height", 0) - 2 * t->padding, 0.1)
                         : 0;
     e->made = t;
-    if (!lay_out(d, e, t, size) || (el_has(e, "shrink_to") && !shrink(d, e, t)) ||
-        !set_box(d, e, t)) {
+    if (!lay_out(d, e, t, size) || (el_has(e, "shrink_to") && !draw_text_shrink(d, e, t)) ||
+        !draw_text_set_box(d, e, t)) {
         text_done(e);
         return false;
     }

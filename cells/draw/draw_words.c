@@ -31,7 +31,8 @@ struct words {
 /* ---- what is told ---- */
 
 /* Writes {path, message, line, column} of a place in the text. */
-static void put_place(struct jw *w, const struct words *x, const char *at, const char *message)
+static void draw_words_put_place(
+    struct jw *w, const struct words *x, const char *at, const char *message)
 {
     long long line = 1, column = 1;
 
@@ -45,7 +46,7 @@ static void put_place(struct jw *w, const struct words *x, const char *at, const
     jw_int(w, "column", column);
 }
 
-static bool fail(struct words *x, const char *at, const char *why)
+static bool draw_words_fail(struct words *x, const char *at, const char *why)
 {
     expr_fail(&x->e, "%s", why);
     x->wrong_at = at;
@@ -53,7 +54,7 @@ static bool fail(struct words *x, const char *at, const char *why)
 }
 
 /* Notes the first placeholder that stays empty for want of a value. */
-static void note_missing(struct words *x, const char *at, wharf_str path)
+static void draw_words_note_missing(struct words *x, const char *at, wharf_str path)
 {
     char message[EXPR_MESSAGE];
 
@@ -63,18 +64,19 @@ static void note_missing(struct words *x, const char *at, wharf_str path)
     snprintf(
         message, sizeof(message), "there is no %.*s", (int)(path.n < 100 ? path.n : 100), path.p);
     jw_open(x->missing, "missing", '{');
-    put_place(x->missing, x, at, message);
+    draw_words_put_place(x->missing, x, at, message);
     jw_close(x->missing, '}');
 }
 
 /* ---- parts ---- */
 
-static bool shown(const struct words *x)
+static bool draw_words_shown(const struct words *x)
 {
     return !x->n_blocks || x->blocks[x->n_blocks - 1].shown;
 }
 
-static const struct wharf_json *compute(struct words *x, const char *at, wharf_str expression)
+static const struct wharf_json *draw_words_compute(
+    struct words *x, const char *at, wharf_str expression)
 {
     const struct wharf_json *v = expr_value(&x->e, expression);
 
@@ -94,12 +96,12 @@ static bool begin_block(struct words *x, const char *at, wharf_str condition)
     struct block *b;
 
     if (x->n_blocks == EXPR_DEPTH_MAX)
-        return fail(x, at, "its blocks are nested deeper than 32");
-    v = compute(x, at, condition);
+        return draw_words_fail(x, at, "its blocks are nested deeper than 32");
+    v = draw_words_compute(x, at, condition);
     if (!v)
         return false;
     b = &x->blocks[x->n_blocks];
-    *b = (struct block){.was_shown = shown(x), .truth = value_truth(v), .at = at};
+    *b = (struct block){.was_shown = draw_words_shown(x), .truth = value_truth(v), .at = at};
     b->shown = b->was_shown && b->truth;
     x->n_blocks++;
     return true;
@@ -110,26 +112,26 @@ static bool turn_block(struct words *x, const char *at)
     struct block *b = x->n_blocks ? &x->blocks[x->n_blocks - 1] : NULL;
 
     if (!b || b->other)
-        return fail(x, at, "{{else}} belongs to no {{if}}");
+        return draw_words_fail(x, at, "{{else}} belongs to no {{if}}");
     b->other = true;
     b->shown = b->was_shown && !b->truth;
     return true;
 }
 
-static void put_value(struct words *x, const char *at, const struct wharf_json *v)
+static void draw_words_put_value(struct words *x, const char *at, const struct wharf_json *v)
 {
     wharf_str text = value_as_text(x->e.arena, v);
 
-    if (!shown(x))
+    if (!draw_words_shown(x))
         return;
-    note_missing(x, at, x->e.missing.n ? x->e.missing : text.n ? str_z("") : x->e.lost);
+    draw_words_note_missing(x, at, x->e.missing.n ? x->e.missing : text.n ? str_z("") : x->e.lost);
     if (x->html)
         buf_add_html(&x->out, text);
     else
         buf_adds(&x->out, text);
 }
 
-static bool take_holder(struct words *x, const char *at, wharf_str inner)
+static bool draw_words_take_holder(struct words *x, const char *at, wharf_str inner)
 {
     const struct wharf_json *v;
 
@@ -140,14 +142,14 @@ static bool take_holder(struct words *x, const char *at, wharf_str inner)
         return turn_block(x, at);
     if (str_eqz(inner, "end")) {
         if (!x->n_blocks)
-            return fail(x, at, "{{end}} belongs to no {{if}}");
+            return draw_words_fail(x, at, "{{end}} belongs to no {{if}}");
         x->n_blocks--;
         return true;
     }
-    v = compute(x, at, inner);
+    v = draw_words_compute(x, at, inner);
     if (!v)
         return false;
-    put_value(x, at, v);
+    draw_words_put_value(x, at, v);
     return true;
 }
 
@@ -155,12 +157,12 @@ static bool take_holder(struct words *x, const char *at, wharf_str inner)
 
 static void take_plain(struct words *x, const char *from, const char *to)
 {
-    if (shown(x))
+    if (draw_words_shown(x))
         buf_add(&x->out, from, (size_t)(to - from));
 }
 
 /* Makes the text. False: it can't be read, and x says where. */
-static bool make(struct words *x)
+static bool draw_words_make(struct words *x)
 {
     const char *p = x->text.p, *end = p + x->text.n;
 
@@ -182,20 +184,20 @@ static bool make(struct words *x)
         }
         close = expr_holder_end(p + 2, end);
         if (!close)
-            return fail(x, p, "{{ has no }}");
-        if (!take_holder(x, p, (wharf_str){p + 2, (size_t)(close - p - 2)}))
+            return draw_words_fail(x, p, "{{ has no }}");
+        if (!draw_words_take_holder(x, p, (wharf_str){p + 2, (size_t)(close - p - 2)}))
             return false;
         p = close + 2;
     }
     if (x->n_blocks)
-        return fail(x, x->blocks[x->n_blocks - 1].at, "{{if}} has no {{end}}");
-    return !x->out.failed || fail(x, x->text.p, "its text is longer than 64 KiB");
+        return draw_words_fail(x, x->blocks[x->n_blocks - 1].at, "{{if}} has no {{end}}");
+    return !x->out.failed || draw_words_fail(x, x->text.p, "its text is longer than 64 KiB");
 }
 
 static const char *const members[MEMBERS] = {"subject", "text", "html"};
 
 /* Makes all texts; each that can't be read is a problem. Returns whether there was none. */
-static bool make_all(
+static bool draw_words_make_all(
     struct words *x, const struct wharf_json *body, struct buf *made, struct jw *problems)
 {
     bool good = true;
@@ -206,10 +208,10 @@ static bool make_all(
         x->html = i == 2;
         x->e.wrong[0] = 0;
         buf_init(&x->out, EXPR_TEXT_MAX);
-        if (!make(x)) {
+        if (!draw_words_make(x)) {
             good = false;
             jw_open(problems, NULL, '{');
-            put_place(problems, x, x->wrong_at, x->e.wrong);
+            draw_words_put_place(problems, x, x->wrong_at, x->e.wrong);
             jw_close(problems, '}');
         }
         made[i] = x->out;
@@ -234,7 +236,7 @@ void words_make(struct draw_result *ret, struct arena *a, const struct wharf_jso
     jw_open(&p, NULL, '{');
     jw_open(&p, "problems", '[');
     jw_open(&w, NULL, '{');
-    good = make_all(&x, body, made, &p);
+    good = draw_words_make_all(&x, body, made, &p);
     jw_close(&p, ']');
     jw_close(&p, '}');
     if (!x.has_missing)

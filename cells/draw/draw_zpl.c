@@ -9,7 +9,7 @@ enum { DARK = 128, RUN_MAX = 419, MODULE_MAX = 10 };
 
 /* Writes a hexadecimal digit that stands n times: g to z are multiples of 20, G to Y are 1 to
  * 19. */
-static void put_run(struct buf *out, char digit, size_t n)
+static void draw_zpl_put_run(struct buf *out, char digit, size_t n)
 {
     while (n) {
         size_t run = n < RUN_MAX ? n : RUN_MAX;
@@ -28,7 +28,7 @@ static void put_run(struct buf *out, char digit, size_t n)
     }
 }
 
-static void put_line(struct buf *out, const char *digits, size_t n)
+static void draw_zpl_put_line(struct buf *out, const char *digits, size_t n)
 {
     size_t end = n;
 
@@ -39,14 +39,14 @@ static void put_line(struct buf *out, const char *digits, size_t n)
     for (size_t i = 0, run; i < end; i += run) {
         for (run = 1; i + run < end && digits[i + run] == digits[i]; run++)
             ;
-        put_run(out, digits[i], run);
+        draw_zpl_put_run(out, digits[i], run);
     }
     if (end < n)
         buf_addc(out, digits[n - 1] == '0' ? ',' : '!'); /* the rest of the line is so */
 }
 
 /* Makes hexadecimal digits of a line; dots beyond its width are white. */
-static void digits_of(const unsigned char *grey, int width, size_t bytes, char *to)
+static void draw_zpl_digits_of(const unsigned char *grey, int width, size_t bytes, char *to)
 {
     for (size_t i = 0; i < bytes * 2; i++) {
         unsigned value = 0;
@@ -64,7 +64,7 @@ static void digits_of(const unsigned char *grey, int width, size_t bytes, char *
 
 /* Tells whether the value may stand in a command as it is: no sign that the language or its Code
  * 128 reads as another one. */
-static bool is_plain(const char *value)
+static bool draw_zpl_is_plain(const char *value)
 {
     static const char taken[] = "^~>\\_";
 
@@ -94,7 +94,7 @@ bool zpl_native(struct drawing *d, const struct zpl_code *code)
 {
     double x = code->x, y = code->y, module = code->module, height = code->height;
 
-    if (!d->native || !is_plain(code->value) || !is_direct(d, code))
+    if (!d->native || !draw_zpl_is_plain(code->value) || !is_direct(d, code))
         return false;
     cairo_user_to_device(d->cairo, &x, &y);
     cairo_user_to_device_distance(d->cairo, &module, &height);
@@ -128,11 +128,11 @@ void zpl_page(struct buf *out, const unsigned char *grey, int width, int height,
     for (int y = 0; y < height && !out->failed; y++) {
         char *now = line[y & 1], *before = line[(y & 1) ^ 1];
 
-        digits_of(grey + (size_t)y * (size_t)stride, width, bytes, now);
+        draw_zpl_digits_of(grey + (size_t)y * (size_t)stride, width, bytes, now);
         if (y && memcmp(now, before, bytes * 2) == 0)
             buf_addc(out, ':');
         else
-            put_line(out, now, bytes * 2);
+            draw_zpl_put_line(out, now, bytes * 2);
     }
     buf_addz(out, "^FS\n");
     buf_adds(out, commands);

@@ -12,7 +12,7 @@
 enum { ARENA = 64 << 20 };
 
 /* Asks the server for a time zone. */
-static size_t ask_zone(const char *name, char *bytes)
+static size_t words_ask_zone(const char *name, char *bytes)
 {
     const char *answer;
     size_t n;
@@ -23,7 +23,7 @@ static size_t ask_zone(const char *name, char *bytes)
     return n;
 }
 
-static void answer(struct draw_result *r)
+static void words_answer(struct draw_result *r)
 {
     struct buf last;
 
@@ -34,9 +34,9 @@ static void answer(struct draw_result *r)
     buf_done(&last);
 }
 
-static void make(const char *p, size_t n)
+static void words_main_make(const char *p, size_t n)
 {
-    struct draw_zones zones = {.read = ask_zone};
+    struct draw_zones zones = {.read = words_ask_zone};
     struct arena *a = arena_new(ARENA);
     struct draw_result result = {0};
     struct json_error bad;
@@ -45,7 +45,7 @@ static void make(const char *p, size_t n)
     buf_init(&result.report, DRAW_REPORT_MAX);
     if (json_is(body, JSON_OBJECT)) {
         words_make(&result, a, body, &zones);
-        answer(&result);
+        words_answer(&result);
     } else {
         cell_failed("the request is not understood");
     }
@@ -53,7 +53,7 @@ static void make(const char *p, size_t n)
     arena_free(a);
 }
 
-static void call(const struct cell_task *task)
+static void words_call(const struct cell_task *task)
 {
     struct draw_call wish = {0};
     off_t n = task->n_fds == 1 ? lseek(task->fds[0], 0, SEEK_END) : 0;
@@ -64,14 +64,14 @@ static void call(const struct cell_task *task)
     if (p == MAP_FAILED || wish.format != DRAW_WORDS || wish.request > (uint64_t)n)
         cell_failed("the request is not understood");
     else
-        make(p, (size_t)wish.request);
+        words_main_make(p, (size_t)wish.request);
     if (p != MAP_FAILED)
         munmap(p, (size_t)n);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "words", .call = call};
+    static const struct cell_program program = {.name = "words", .call = words_call};
 
     return cell_main(argc, argv, &program);
 }

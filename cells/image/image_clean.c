@@ -34,7 +34,7 @@ static PIX *dark_of(PIX *grey)
     return dark;
 }
 
-static void paint(PIX *grey, PIX *dark, int x, int y, int w, int h)
+static void image_clean_paint(PIX *grey, PIX *dark, int x, int y, int w, int h)
 {
     BOX *box = boxCreateValid(x < 0 ? 0 : x, y < 0 ? 0 : y, x < 0 ? w + x : w, y < 0 ? h + y : h);
 
@@ -56,7 +56,7 @@ static void paint_codes(struct shot *s, PIX *grey, PIX *dark)
             w = (int)(c->box.w * s->scale), h = (int)(c->box.h * s->scale),
             by_x = 3 + (linear && across ? w / 40 : 0), by_y = 3 + (linear && !across ? h / 40 : 0);
 
-        paint(grey, dark, x - by_x, y - by_y, w + 2 * by_x, h + 2 * by_y);
+        image_clean_paint(grey, dark, x - by_x, y - by_y, w + 2 * by_x, h + 2 * by_y);
     }
 }
 
@@ -88,7 +88,7 @@ static void paint_patterns(PIX *grey, PIX *dark)
         BOX *b = boxaGetBox(parts, i, L_CLONE);
 
         if (is_pattern(dark, b))
-            paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
+            image_clean_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
         boxDestroy(&b);
     }
     boxaDestroy(&parts);
@@ -109,7 +109,7 @@ static void take_rules(struct shot *s, PIX *grey, PIX *dark, bool across)
             if (s->found.head.n_rules < IMAGE_ROOM_RULES)
                 s->found.rules[s->found.head.n_rules++] = found_box(
                     s, s->scale, b->x, b->y, b->w, b->h);
-            paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
+            image_clean_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
         }
         boxDestroy(&b);
     }
@@ -209,7 +209,7 @@ bool shot_clean(struct shot *s)
 /* ---- figures ---- */
 
 /* Notes the lines of letters: dark parts that are wide once the gaps between letters are closed. */
-static void note_lines(struct image_figures *f, PIX *dark, double height)
+static void image_clean_note_lines(struct image_figures *f, PIX *dark, double height)
 {
     PIX *closed = pixCloseSafeBrick(NULL, dark, 15, 1);
     BOXA *all = closed ? pixConnCompBB(closed, 8) : NULL;
@@ -257,7 +257,7 @@ void shot_figures(struct shot *s)
     if (dark) {
         pixForegroundFraction(dark, &share);
         f->ink = (uint32_t)(share * 1000);
-        note_lines(f, dark, pixGetHeight(small));
+        image_clean_note_lines(f, dark, pixGetHeight(small));
     }
     pixDestroy(&dark);
     pixDestroy(&small);

@@ -28,7 +28,7 @@ bool codes_prepare(void)
 }
 
 /* Tells the symbology; false: none that is reported. */
-static bool symbology_of(const zbar_symbol_t *symbol, struct image_code *ret)
+static bool image_codes_symbology_of(const zbar_symbol_t *symbol, struct image_code *ret)
 {
     static const struct {
         zbar_symbol_type_t type;
@@ -61,7 +61,7 @@ static void take_symbol(struct shot *s, const zbar_symbol_t *symbol, double scal
     int quality = zbar_symbol_get_quality(symbol),
         orientation = zbar_symbol_get_orientation(symbol), left = 0, right = 0, top = 0, bottom = 0;
 
-    if (!symbology_of(symbol, &code) || !n ||
+    if (!image_codes_symbology_of(symbol, &code) || !n ||
         quality < (code.checked && length > SHORT_MAX ? AGREE_CHECKED : AGREE_UNCHECKED))
         return;
     for (unsigned i = 0; i < n; i++) {

@@ -18,7 +18,8 @@ static struct matrix_code read[CODES_MAX];
 
 /* Reads a picture, whose top left corner is at x, y of one that is the shot's by `scale`, and which
  * is larger than that by `zoom`. Returns how many codes were found. */
-static size_t read_at(struct shot *s, PIX *grey, double scale, double zoom, int x, int y, bool pure)
+static size_t image_crops_read_at(
+    struct shot *s, PIX *grey, double scale, double zoom, int x, int y, bool pure)
 {
     l_uint8 *bytes = NULL;
     size_t size, n = 0;
@@ -44,11 +45,11 @@ static size_t read_at(struct shot *s, PIX *grey, double scale, double zoom, int 
 
 void matrix_of_page(struct shot *s, PIX *grey, double scale)
 {
-    read_at(s, grey, scale, 1, 0, 0, false);
+    image_crops_read_at(s, grey, scale, 1, 0, 0, false);
 }
 
 /* Tells whether most of a part lies in a code that is known. */
-static bool is_known(const struct shot *s, double scale, const BOX *part)
+static bool image_crops_is_known(const struct shot *s, double scale, const BOX *part)
 {
     struct image_box b = found_box(s, scale, part->x, part->y, part->w, part->h);
 
@@ -90,7 +91,7 @@ static BOXA *parts_of(PIX *grey)
     return parts;
 }
 
-static void read_part(struct shot *s, PIX *grey, double scale, const BOX *b)
+static void image_crops_read_part(struct shot *s, PIX *grey, double scale, const BOX *b)
 {
     BOX *around = boxCreate(b->x - MARGIN, b->y - MARGIN, b->w + 2 * MARGIN, b->h + 2 * MARGIN),
         *cut = NULL;
@@ -102,7 +103,8 @@ static void read_part(struct shot *s, PIX *grey, double scale, const BOX *b)
         PIX *larger = zoom == 1 ? pixClone(framed) : pixScaleGray2xLI(framed);
 
         if (larger)
-            n = read_at(s, larger, scale, zoom, cut->x - MARGIN, cut->y - MARGIN, false);
+            n = image_crops_read_at(
+                s, larger, scale, zoom, cut->x - MARGIN, cut->y - MARGIN, false);
         pixDestroy(&larger);
     }
     pixDestroy(&framed);
@@ -134,7 +136,7 @@ static size_t read_four_ways(struct shot *s, PIX *part, double scale, const BOX 
                              : NULL;
 
         if (framed)
-            n = read_at(s, framed, scale, 1, at->x - MARGIN, at->y - MARGIN, true);
+            n = image_crops_read_at(s, framed, scale, 1, at->x - MARGIN, at->y - MARGIN, true);
         pixDestroy(&framed);
         pixDestroy(&turned);
     }
@@ -219,9 +221,9 @@ void matrix_of_parts(struct shot *s, PIX *grey, double scale)
     for (int i = 0; parts && i < boxaGetCount(parts) && tried < PARTS_MAX; i++) {
         BOX *b = boxaGetBox(parts, i, L_CLONE);
 
-        if (looks_like_code(b) && !is_known(s, scale, b) && shot_left_ms(s) > 0 &&
+        if (looks_like_code(b) && !image_crops_is_known(s, scale, b) && shot_left_ms(s) > 0 &&
             b->w < pixGetWidth(grey) * 0.95) {
-            read_part(s, grey, scale, b);
+            image_crops_read_part(s, grey, scale, b);
             tried++;
         }
         boxDestroy(&b);

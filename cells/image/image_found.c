@@ -7,7 +7,7 @@
 #include "child.h"
 #include "image.h"
 
-static double within(double v, double most)
+static double image_found_within(double v, double most)
 {
     return v < 0 ? 0 : v > most ? most : v;
 }
@@ -16,11 +16,12 @@ struct image_box found_box(
     const struct shot *s, double scale, double x, double y, double w, double h)
 {
     double width = s->found.head.width, height = s->found.head.height;
-    double left = within(floor(x / scale), width), top = within(floor(y / scale), height);
+    double left = image_found_within(floor(x / scale), width),
+           top = image_found_within(floor(y / scale), height);
 
     return (struct image_box){(uint32_t)left, (uint32_t)top,
-        (uint32_t)(within(ceil((x + w) / scale), width) - left),
-        (uint32_t)(within(ceil((y + h) / scale), height) - top)};
+        (uint32_t)(image_found_within(ceil((x + w) / scale), width) - left),
+        (uint32_t)(image_found_within(ceil((y + h) / scale), height) - top)};
 }
 
 /* Tells whether two boxes lie over each other, or nearly. */
@@ -52,7 +53,7 @@ void found_code(struct shot *s, const char *value, size_t n, struct image_code c
     f->codes[f->head.n_codes++] = code;
 }
 
-static char *put(char *at, const void *p, size_t n)
+static char *image_found_put(char *at, const void *p, size_t n)
 {
     memcpy(at, p, n);
     return at + n;
@@ -65,14 +66,14 @@ void found_send(const struct found *f)
            lines = h->n_lines * sizeof(*f->lines), rules = h->n_rules * sizeof(*f->rules),
            steps = h->n_steps * sizeof(*f->steps),
            n = sizeof(*h) + codes + words + lines + rules + steps + h->n_text;
-    char *answer = cell_alloc(n), *at = put(answer, h, sizeof(*h));
+    char *answer = cell_alloc(n), *at = image_found_put(answer, h, sizeof(*h));
 
-    at = put(at, f->codes, codes);
-    at = put(at, f->words, words);
-    at = put(at, f->lines, lines);
-    at = put(at, f->rules, rules);
-    at = put(at, f->steps, steps);
-    put(at, f->text, h->n_text);
+    at = image_found_put(at, f->codes, codes);
+    at = image_found_put(at, f->words, words);
+    at = image_found_put(at, f->lines, lines);
+    at = image_found_put(at, f->rules, rules);
+    at = image_found_put(at, f->steps, steps);
+    image_found_put(at, f->text, h->n_text);
     cell_result(answer, n);
     free(answer);
 }

@@ -5,7 +5,7 @@
 #include "image.h"
 #include "wharf/service/image.h"
 
-static uint32_t big(const unsigned char *p, unsigned n)
+static uint32_t image_head_big(const unsigned char *p, unsigned n)
 {
     uint32_t v = 0;
 
@@ -14,7 +14,7 @@ static uint32_t big(const unsigned char *p, unsigned n)
     return v;
 }
 
-static uint32_t little(const unsigned char *p, unsigned n)
+static uint32_t image_head_little(const unsigned char *p, unsigned n)
 {
     uint32_t v = 0;
 
@@ -29,7 +29,8 @@ static uint32_t little(const unsigned char *p, unsigned n)
 static unsigned exif_orientation(const unsigned char *t, size_t n)
 {
     bool small = n > 8 && t[0] == 'I';
-    uint32_t (*number)(const unsigned char *, unsigned) = small ? little : big;
+    uint32_t (*number)(const unsigned char *, unsigned) = small ? image_head_little
+                                                                : image_head_big;
     uint32_t at = n > 8 ? number(t + 4, 4) : 0, count;
 
     if (n <= 8 || at > n || n - at < 2)
@@ -44,14 +45,14 @@ static unsigned exif_orientation(const unsigned char *t, size_t n)
     return 1;
 }
 
-static bool is_frame(unsigned char mark)
+static bool image_head_is_frame(unsigned char mark)
 {
     return mark >= 0xc0 && mark <= 0xcf && mark != 0xc4 && mark != 0xc8 && mark != 0xcc;
 }
 
 /* Tells whether the end of the picture is behind its first scan: one that was cut off is grey from
  * there on. */
-static bool jpeg_ends(const unsigned char *p, size_t n)
+static bool image_head_jpeg_ends(const unsigned char *p, size_t n)
 {
     while (n >= 2) {
         const unsigned char *mark = memchr(p, 0xff, n - 1);
@@ -66,14 +67,14 @@ static bool jpeg_ends(const unsigned char *p, size_t n)
     return false;
 }
 
-static const char *jpeg_head(const unsigned char *p, size_t n, struct head *ret)
+static const char *image_head_jpeg_head(const unsigned char *p, size_t n, struct head *ret)
 {
     size_t at = 2;
 
     while (n - at >= 4 && p[at] == 0xff && p[at + 1] != 0xda) {
         unsigned char mark = p[at + 1];
         const unsigned char *body = p + at + 4;
-        size_t length = big(p + at + 2, 2);
+        size_t length = image_head_big(p + at + 2, 2);
 
         if (mark == 0xff) {
             at++;
@@ -81,15 +82,15 @@ static const char *jpeg_head(const unsigned char *p, size_t n, struct head *ret)
         }
         if (length < 2 || length > n - at - 2)
             return "damaged: it is cut off";
-        if (is_frame(mark) && length >= 8) {
-            ret->height = big(body + 1, 2);
-            ret->width = big(body + 3, 2);
+        if (image_head_is_frame(mark) && length >= 8) {
+            ret->height = image_head_big(body + 1, 2);
+            ret->width = image_head_big(body + 3, 2);
         } else if (mark == 0xe1 && length > 16 && !memcmp(body, "Exif\0", 6)) {
             ret->orientation = exif_orientation(body + 6, length - 8);
         }
         at += 2 + length;
     }
-    return n - at >= 4 && jpeg_ends(p + at, n - at) ? NULL : "damaged: it is cut off";
+    return n - at >= 4 && image_head_jpeg_ends(p + at, n - at) ? NULL : "damaged: it is cut off";
 }
 
 /* ---- GIF ---- */
@@ -119,8 +120,8 @@ static const char *gif_head(unsigned char *p, size_t n, struct head *ret)
     }
     if (at >= n || n - at < 11 || p[at] != 0x2c)
         return "damaged: it has no frame";
-    ret->width = little(p + at + 5, 2);
-    ret->height = little(p + at + 7, 2);
+    ret->width = image_head_little(p + at + 5, 2);
+    ret->height = image_head_little(p + at + 7, 2);
     at = gif_blocks(p, n, at + 11 + gif_colours(p[at + 9]));
     if (!at || at >= n)
         return "damaged: it is cut off";
@@ -135,10 +136,10 @@ static const char *bmp_head(const unsigned char *p, size_t n, struct head *ret)
 {
     int32_t height;
 
-    if (n < 54 || little(p + 14, 4) < 40)
+    if (n < 54 || image_head_little(p + 14, 4) < 40)
         return "kind: it is no picture of a kind that is read";
-    height = (int32_t)little(p + 22, 4);
-    ret->width = little(p + 18, 4);
+    height = (int32_t)image_head_little(p + 22, 4);
+    ret->width = image_head_little(p + 18, 4);
     ret->height = height < 0 ? (uint32_t) - (int64_t)height : (uint32_t)height;
     return NULL;
 }
@@ -156,26 +157,26 @@ static const char *other_head(const unsigned char *p, size_t n, struct head *ret
     return NULL;
 }
 
-static bool starts(const unsigned char *p, size_t n, const char *with, size_t m)
+static bool image_head_starts(const unsigned char *p, size_t n, const char *with, size_t m)
 {
     return n >= m && !memcmp(p, with, m);
 }
 
 static bool sniff(const unsigned char *p, size_t n, enum image_format *ret)
 {
-    if (starts(p, n, "\xff\xd8\xff", 3))
+    if (image_head_starts(p, n, "\xff\xd8\xff", 3))
         *ret = IMAGE_JPEG;
-    else if (starts(p, n, "\x89PNG\r\n\x1a\n", 8))
+    else if (image_head_starts(p, n, "\x89PNG\r\n\x1a\n", 8))
         *ret = IMAGE_PNG;
-    else if (starts(p, n, "GIF8", 4))
+    else if (image_head_starts(p, n, "GIF8", 4))
         *ret = IMAGE_GIF;
-    else if (starts(p, n, "RIFF", 4) && n >= 12 && !memcmp(p + 8, "WEBP", 4))
+    else if (image_head_starts(p, n, "RIFF", 4) && n >= 12 && !memcmp(p + 8, "WEBP", 4))
         *ret = IMAGE_WEBP;
-    else if (starts(p, n, "II*\0", 4) || starts(p, n, "MM\0*", 4))
+    else if (image_head_starts(p, n, "II*\0", 4) || image_head_starts(p, n, "MM\0*", 4))
         *ret = IMAGE_TIFF;
-    else if (starts(p, n, "BM", 2))
+    else if (image_head_starts(p, n, "BM", 2))
         *ret = IMAGE_BMP;
-    else if (starts(p, n, "\0\0\0\x0cjP  \r\n\x87\n", 12))
+    else if (image_head_starts(p, n, "\0\0\0\x0cjP  \r\n\x87\n", 12))
         *ret = IMAGE_JP2;
     else if (n > 2 && p[0] == 'P' && p[1] >= '1' && p[1] <= '6' && strchr(" \t\r\n#", p[2]) && p[2])
         *ret = IMAGE_PNM;
@@ -192,7 +193,7 @@ const char *head_read(unsigned char *p, size_t n, struct head *ret)
     if (!sniff(p, n, &ret->format))
         return "kind: it is no picture of a kind that is read";
     if (ret->format == IMAGE_JPEG)
-        wrong = n < 4 ? "damaged: it is cut off" : jpeg_head(p, n, ret);
+        wrong = n < 4 ? "damaged: it is cut off" : image_head_jpeg_head(p, n, ret);
     else if (ret->format == IMAGE_GIF)
         wrong = gif_head(p, n, ret);
     else if (ret->format == IMAGE_BMP)

@@ -149,7 +149,7 @@ static void read_page(struct shot *s)
     step_end(s);
 }
 
-static void clean(struct shot *s)
+static void image_main_clean(struct shot *s)
 {
     if (!step_begin(s, IMAGE_CLEAN))
         return;
@@ -207,11 +207,11 @@ static void read_turned(struct shot *s, uint32_t turn)
 {
     words_drop(s);
     shot_turn(s, turn, WHARF_IMAGE_TURNED_WORDS);
-    clean(s);
+    image_main_clean(s);
     read_page(s);
 }
 
-static void find_words(struct shot *s)
+static void image_find_words(struct shot *s)
 {
     uint32_t turned, turn = 0;
 
@@ -247,16 +247,16 @@ static void read_shot(struct shot *s)
     if (known)
         shot_turn(s, turn, WHARF_IMAGE_TURNED_CODES);
     if (s->call.wants & (WHARF_IMAGE_TEXT | WHARF_IMAGE_FIGURES))
-        clean(s);
+        image_main_clean(s);
     if (s->call.wants & WHARF_IMAGE_TEXT)
-        find_words(s);
+        image_find_words(s);
     if (s->call.wants & WHARF_IMAGE_FIGURES && step_begin(s, IMAGE_FIGURES)) {
         shot_figures(s);
         step_end(s);
     }
 }
 
-static void call(const struct cell_task *task)
+static void image_main_call(const struct cell_task *task)
 {
     struct shot *s = &shot;
     void *file;
@@ -292,25 +292,27 @@ static void call(const struct cell_task *task)
     free(file);
 }
 
-static int by_number(const void *a, const void *b)
+static int image_by_number(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
 }
 
-static bool prepare(void)
+static bool image_main_prepare(void)
 {
     static int numbers[2000];
 
     setMsgSeverity(L_SEVERITY_NONE);
     /* it asks the system once how much memory there is */
-    qsort(numbers, sizeof(numbers) / sizeof(numbers[0]), sizeof(numbers[0]), by_number);
+    qsort(numbers, sizeof(numbers) / sizeof(numbers[0]), sizeof(numbers[0]), image_by_number);
     return codes_prepare() && words_prepare();
 }
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {
-        .name = "image", .prepare = prepare, .call = call, .looks_for_files = true};
+    static const struct cell_program program = {.name = "image",
+        .prepare = image_main_prepare,
+        .call = image_main_call,
+        .looks_for_files = true};
 
     return cell_main(argc, argv, &program);
 }

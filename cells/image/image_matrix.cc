@@ -13,7 +13,7 @@ extern "C" {
 
 using namespace ZXing;
 
-static bool symbology_of(BarcodeFormat format, uint32_t *ret)
+static bool image_matrix_symbology_of(BarcodeFormat format, uint32_t *ret)
 {
     switch (format) {
     case BarcodeFormat::QRCode:
@@ -31,12 +31,12 @@ static bool symbology_of(BarcodeFormat format, uint32_t *ret)
     }
 }
 
-static bool take(const Result &result, matrix_code *code)
+static bool image_matrix_take(const Result &result, matrix_code *code)
 {
     const ByteArray &bytes = result.bytes();
 
-    if (!result.isValid() || !symbology_of(result.format(), &code->symbology) || bytes.empty() ||
-        bytes.size() > sizeof(code->value))
+    if (!result.isValid() || !image_matrix_symbology_of(result.format(), &code->symbology) ||
+        bytes.empty() || bytes.size() > sizeof(code->value))
         return false;
     std::memcpy(code->value, bytes.data(), bytes.size());
     code->n = bytes.size();
@@ -64,7 +64,7 @@ extern "C" size_t matrix_read(
         hints.setMaxNumberOfSymbols(static_cast<uint8_t>(std::min<size_t>(room, 255)));
         for (const Result &result :
             ReadBarcodes(ImageView(grey, width, height, ImageFormat::Lum), hints)) {
-            if (n < room && take(result, &ret[n]))
+            if (n < room && image_matrix_take(result, &ret[n]))
                 n++;
         }
     } catch (const std::exception &) {

@@ -3,7 +3,7 @@
 #include "image.h"
 #include "wharf/service/image.h"
 
-static PIX *decode(const unsigned char *p, const struct head *head)
+static PIX *image_open_decode(const unsigned char *p, const struct head *head)
 {
     PIX *pix = NULL;
 
@@ -48,7 +48,7 @@ bool shot_open(struct shot *s, unsigned char *p, size_t n)
     s->error = head_read(p, n, &head);
     if (s->error)
         return false;
-    pix = as_grey(decode(p, &head));
+    pix = as_grey(image_open_decode(p, &head));
     /* of what the head said; a TIFF may have been turned */
     if (pix && (uint64_t)pixGetWidth(pix) * (uint64_t)pixGetHeight(pix) > WHARF_IMAGE_PIXELS_MAX)
         pixDestroy(&pix);

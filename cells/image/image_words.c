@@ -63,7 +63,7 @@ static struct image_box box_back(const struct shot *s, int left, int top, int ri
         s, s->scale, x * c + y * sn + middle_x - w / 2, y * c - x * sn + middle_y - h / 2, w, h);
 }
 
-static void grow(struct image_box *a, const struct image_box *b)
+static void image_words_grow(struct image_box *a, const struct image_box *b)
 {
     uint32_t right = a->x + a->w > b->x + b->w ? a->x + a->w : b->x + b->w,
              bottom = a->y + a->h > b->y + b->h ? a->y + a->h : b->y + b->h;
@@ -79,7 +79,8 @@ struct place { /* where the next word stands */
     bool new_line, new_block;
 };
 
-static void add_word(struct shot *s, const char *text, struct image_word word, struct place *place)
+static void image_words_add_word(
+    struct shot *s, const char *text, struct image_word word, struct place *place)
 {
     struct found *f = &s->found;
     struct image_answer *h = &f->head;
@@ -96,7 +97,7 @@ static void add_word(struct shot *s, const char *text, struct image_word word, s
     place->new_line = place->new_block = false;
     line = &f->lines[h->n_lines - 1];
     line->n_words++;
-    grow(&line->box, &word.box);
+    image_words_grow(&line->box, &word.box);
     word.text = (struct image_text){h->n_text, (uint32_t)n};
     word.line = h->n_lines - 1;
     word.block = line->block;
@@ -107,7 +108,7 @@ static void add_word(struct shot *s, const char *text, struct image_word word, s
 
 /* Tells whether there is a letter or digit in it, or a sign that captions end with and that is
  * sure. */
-static bool says_something(const char *text, int sure)
+static bool image_words_says_something(const char *text, int sure)
 {
     if (sure >= 70 && text[0] && strchr("#&+%/", text[0]) && !text[1])
         return true;
@@ -136,7 +137,8 @@ static uint32_t turn_of_line(TessPageIterator *page)
     return (uint32_t)orientation % 4 * 90;
 }
 
-static void take_word(struct shot *s, TessResultIterator *at, int least, struct place *place)
+static void image_words_take_word(
+    struct shot *s, TessResultIterator *at, int least, struct place *place)
 {
     TessPageIterator *page = TessResultIteratorGetPageIterator(at);
     int left, top, right, bottom, sure = (int)TessResultIteratorConfidence(at, RIL_WORD);
@@ -145,9 +147,9 @@ static void take_word(struct shot *s, TessResultIterator *at, int least, struct 
     place->new_block |= TessPageIteratorIsAtBeginningOf(page, RIL_BLOCK) != 0;
     place->new_line |= TessPageIteratorIsAtBeginningOf(page, RIL_TEXTLINE) != 0;
     sure = sure < 0 ? 0 : sure > 100 ? 100 : sure;
-    if (text && sure >= least && says_something(text, sure) &&
+    if (text && sure >= least && image_words_says_something(text, sure) &&
         TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom))
-        add_word(s, text,
+        image_words_add_word(s, text,
             (struct image_word){.box = box_back(s, left, top, right, bottom),
                 .confidence = (uint32_t)sure,
                 .orientation = turn_of_line(page)},
@@ -170,7 +172,7 @@ void words_read(struct shot *s, PIX *picture, int psm, int least)
     at = TessBaseAPIGetIterator(engine);
     if (at) {
         do
-            take_word(s, at, least, &place);
+            image_words_take_word(s, at, least, &place);
         while (TessResultIteratorNext(at, RIL_WORD));
         TessResultIteratorDelete(at);
     }

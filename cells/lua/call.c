@@ -65,7 +65,7 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static struct sandbox_code *code_for(size_t i, wharf_str text)
+static struct sandbox_code *call_code_for(size_t i, wharf_str text)
 {
     struct kept *k = &kept[i];
 
@@ -78,7 +78,7 @@ static struct sandbox_code *code_for(size_t i, wharf_str text)
     return &k->code;
 }
 
-static bool read_files(struct run *r)
+static bool call_read_files(struct run *r)
 {
     const struct wharf_json *files = json_get(r->call, "files");
 
@@ -91,7 +91,7 @@ static bool read_files(struct run *r)
         r->files[r->n_files] = (struct sandbox_file){
             .name = name.p, .text = json_text_or(f, "text", "")};
         if (json_bool_or(r->call, "kept", false))
-            r->files[r->n_files].code = code_for(r->n_files, r->files[r->n_files].text);
+            r->files[r->n_files].code = call_code_for(r->n_files, r->files[r->n_files].text);
         r->n_files++;
     }
     return r->n_files > 0;
@@ -107,7 +107,7 @@ static void missing_handler(struct run *r, wharf_str name)
 }
 
 /* Compiles all, loads main, and looks for the functions that triggers need. */
-static bool check(struct run *r)
+static bool call_check(struct run *r)
 {
     const struct wharf_json *handlers = json_get(r->call, "handlers");
 
@@ -128,7 +128,7 @@ static bool check(struct run *r)
     return true;
 }
 
-static bool run(struct run *r)
+static bool call_run_code(struct run *r)
 {
     struct sandbox_call call = {.handler = json_text_or(r->call, "handler", "").p,
         .arg = json_text_or(r->call, "arg", "null"),
@@ -240,7 +240,7 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
     struct arena *a = arena_new(ARENA);
     struct json_error bad;
     struct run r = {.call = json_parse(a, call, &bad)};
-    bool good = json_is(r.call, JSON_OBJECT) && read_files(&r);
+    bool good = json_is(r.call, JSON_OBJECT) && call_read_files(&r);
 
     buf_init(&r.result, (size_t)json_int_or(r.call, "result_max", 1 << 20));
     buf_init(&r.kept, 1 << 20);
@@ -253,9 +253,9 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
         if (json_bool_or(r.call, "tests", false))
             run_tests(&r);
         else if (json_get(r.call, "handler"))
-            run(&r);
+            call_run_code(&r);
         else
-            check(&r);
+            call_check(&r);
         sandbox_outcome_json(
             r.sb, &r.error, &r.result, &r.kept, before_us + cpu_us() - started_us, answer);
         sandbox_free(r.sb);

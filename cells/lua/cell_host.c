@@ -10,7 +10,7 @@
 #include "lua/wire.h"
 #include "util/time.h"
 
-static wharf_str text_of(const char *p, size_t n)
+static wharf_str cell_host_text_of(const char *p, size_t n)
 {
     return (wharf_str){p, n};
 }
@@ -34,7 +34,8 @@ __attribute__((format(printf, 2, 3))) static void note(
     cell_data(text, (size_t)n);
 }
 
-static enum sandbox_answer budget(struct lua_clock *clock, wharf_str reported, wharf_str *ret_text)
+static enum sandbox_answer cell_host_budget(
+    struct lua_clock *clock, wharf_str reported, wharf_str *ret_text)
 {
     static char text[256]; /* the process has one thread */
     int64_t left = clock->end_us ? (clock->end_us - clock_monotonic_us()) / 1000 : 0;
@@ -46,18 +47,19 @@ static enum sandbox_answer budget(struct lua_clock *clock, wharf_str reported, w
     else
         n += snprintf(text + n, sizeof(text) - (size_t)n, "}");
     note(clock, "{\"note\":\"deadline\",\"value\":%lld}", (long long)(left > 0 ? left : 0));
-    *ret_text = text_of(text, (size_t)n);
+    *ret_text = cell_host_text_of(text, (size_t)n);
     return SANDBOX_GIVEN;
 }
 
-static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
+static enum sandbox_answer cell_host_call(
+    void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
     struct buf question;
     const char *answer;
     size_t n;
     bool good;
 
-    *ret_text = text_of("", 0);
+    *ret_text = cell_host_text_of("", 0);
     if (!strcmp(op, "log")) {
         cell_data(args.p, args.n);
         return SANDBOX_GIVEN;
@@ -80,9 +82,9 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
             "{\"code\":\"workflow.failed\",\"message\":\"the server gave no answer\"}");
         return SANDBOX_ENDED;
     }
-    *ret_text = text_of(answer + 1, n - 1);
+    *ret_text = cell_host_text_of(answer + 1, n - 1);
     if (!strcmp(op, "budget"))
-        return budget(arg, *ret_text, ret_text);
+        return cell_host_budget(arg, *ret_text, ret_text);
     switch (answer[0]) {
     case LUA_GIVEN:
         return SANDBOX_GIVEN;
@@ -94,7 +96,7 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
     return SANDBOX_ENDED;
 }
 
-static int64_t now_us(void *arg)
+static int64_t cell_host_now_us(void *arg)
 {
     struct lua_clock *clock = arg;
     int64_t now = clock_monotonic_us() + clock->offset_us;
@@ -103,7 +105,7 @@ static int64_t now_us(void *arg)
     return now;
 }
 
-static void random_of(void *arg, void *p, size_t n)
+static void cell_host_random_of(void *arg, void *p, size_t n)
 {
     char hex[RANDOM_MAX * 2 + 1];
 
@@ -113,7 +115,7 @@ static void random_of(void *arg, void *p, size_t n)
             sodium_bin2hex(hex, sizeof(hex), p, n < RANDOM_MAX ? n : RANDOM_MAX));
 }
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool cell_host_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     char question[80];
     const char *answer;
@@ -123,11 +125,12 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     snprintf(question, sizeof(question), "zone\n%s", name);
     if (!cell_ask(question, strlen(question), &answer, &n))
         return false;
-    *ret_bytes = text_of(answer, n);
+    *ret_bytes = cell_host_text_of(answer, n);
     return true;
 }
 
 void lua_host(struct sandbox_host *host, struct lua_clock *clock)
 {
-    *host = (struct sandbox_host){clock, call, now_us, random_of, zone};
+    *host = (struct sandbox_host){
+        clock, cell_host_call, cell_host_now_us, cell_host_random_of, cell_host_zone};
 }

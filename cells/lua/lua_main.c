@@ -8,7 +8,7 @@
 
 /* Makes everything that libraries make at their first use, before the walls: a run is done and
  * thrown away. */
-static bool prepare(void)
+static bool lua_prepare(void)
 {
     static const char code[] = "return {f = function(v) return wharf.text.slug(v.a) .. "
                                "wharf.time.iso(0) .. wharf.crypto.uuid() end}";
@@ -30,7 +30,7 @@ static bool prepare(void)
     return good;
 }
 
-static void call(const struct cell_task *task)
+static void lua_main_call(const struct cell_task *task)
 {
     struct buf answer;
 
@@ -43,7 +43,7 @@ static void call(const struct cell_task *task)
     buf_done(&answer);
 }
 
-static void ahead(const char *p, size_t n)
+static void lua_main_ahead(const char *p, size_t n)
 {
     cell_lua_ahead((wharf_str){p, n});
 }
@@ -51,7 +51,7 @@ static void ahead(const char *p, size_t n)
 int main(int argc, char **argv)
 {
     static const struct cell_program program = {
-        .name = "lua", .prepare = prepare, .call = call, .ahead = ahead};
+        .name = "lua", .prepare = lua_prepare, .call = lua_main_call, .ahead = lua_main_ahead};
 
     return cell_main(argc, argv, &program);
 }

@@ -90,7 +90,7 @@ FILE *font_file_large(const char *path, const char *mode)
 
 /* ---- before the walls ---- */
 
-static bool map_font(struct font *font)
+static bool preview_fonts_map_font(struct font *font)
 {
     int fd = open(font->path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
@@ -117,7 +117,7 @@ void fonts_prepare(void)
             break;
         snprintf(
             font->path, sizeof(font->path), "%s/%s.ttf", places[i % n_places], names[i / n_places]);
-        if (!map_font(font))
+        if (!preview_fonts_map_font(font))
             continue;
         fonts.n++; /* before fontconfig reads it, through the functions above */
         if (!FcConfigAppFontAddFile(config, (const FcChar8 *)font->path))

@@ -5,7 +5,7 @@
 #include "child.h"
 #include "preview.h"
 
-static void call(const struct cell_task *task)
+static void preview_main_call(const struct cell_task *task)
 {
     struct preview_call wish;
     struct picture picture;
@@ -35,7 +35,7 @@ static void call(const struct cell_task *task)
 
 /* Draws one document before the walls, so that everything that libraries load or look up at first
  * use is there. */
-static bool prepare(void)
+static bool preview_prepare(void)
 {
     static const char pdf[] =
         "%PDF-1.4\n1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj\n2 0 obj <</Type /Pages /Kids [3 "
@@ -56,8 +56,10 @@ static bool prepare(void)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {
-        .name = "preview", .prepare = prepare, .call = call, .looks_for_files = true};
+    static const struct cell_program program = {.name = "preview",
+        .prepare = preview_prepare,
+        .call = preview_main_call,
+        .looks_for_files = true};
 
     return cell_main(argc, argv, &program);
 }

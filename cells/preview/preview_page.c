@@ -60,7 +60,8 @@ static uint32_t side(double length, uint32_t most)
 
 /* Decides how large the picture is: as wide as wished for, unless it became too high, or a point
  * would be more than a pixel where those are the same. */
-static bool measure(struct picture *p, const struct preview_call *wish, double width, double height)
+static bool preview_page_measure(
+    struct picture *p, const struct preview_call *wish, double width, double height)
 {
     double to_width = wish->width;
 
@@ -74,7 +75,7 @@ static bool measure(struct picture *p, const struct preview_call *wish, double w
     return true;
 }
 
-static bool draw(struct picture *p, PopplerPage *page, double width, double height)
+static bool preview_page_draw(struct picture *p, PopplerPage *page, double width, double height)
 {
     cairo_surface_t *surface = cairo_image_surface_create(
         CAIRO_FORMAT_RGB24, (int)p->made.width, (int)p->made.height);
@@ -99,7 +100,8 @@ static bool draw(struct picture *p, PopplerPage *page, double width, double heig
 
 /* ---- the page ---- */
 
-static bool draw_page(struct picture *p, PopplerDocument *document, const struct preview_call *wish)
+static bool preview_page_draw_page(
+    struct picture *p, PopplerDocument *document, const struct preview_call *wish)
 {
     int pages = poppler_document_get_n_pages(document);
     double width = 0, height = 0;
@@ -115,7 +117,8 @@ static bool draw_page(struct picture *p, PopplerDocument *document, const struct
     if (!page)
         return picture_fail(p, "invalid: its page is damaged");
     poppler_page_get_size(page, &width, &height);
-    good = measure(p, wish, width, height) && draw(p, page, width, height);
+    good = preview_page_measure(p, wish, width, height) &&
+           preview_page_draw(p, page, width, height);
     g_object_unref(page);
     return good;
 }
@@ -129,7 +132,7 @@ bool page_draw(const void *pdf, size_t n, const struct preview_call *wish, struc
 
     *ret = (struct picture){.png = NULL};
     if (document)
-        good = draw_page(ret, document, wish);
+        good = preview_page_draw_page(ret, document, wish);
     else if (error && error->domain == POPPLER_ERROR && error->code == POPPLER_ERROR_ENCRYPTED)
         good = picture_fail(ret, "invalid: it is encrypted; send it without its password");
     else

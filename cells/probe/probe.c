@@ -32,7 +32,7 @@ void probe_tell(const char *what, long value)
     cell_result(line, (size_t)n);
 }
 
-static void raw(const void *p, size_t n)
+static void probe_raw(const void *p, size_t n)
 {
     const char *at = p;
 
@@ -46,11 +46,11 @@ static void raw(const void *p, size_t n)
     }
 }
 
-static void head(uint32_t size, uint16_t type, uint32_t id)
+static void probe_head(uint32_t size, uint16_t type, uint32_t id)
 {
     struct frame_head h = {.size = size, .type = type, .id = id};
 
-    raw(&h, sizeof(h));
+    probe_raw(&h, sizeof(h));
 }
 
 /* ---- what a good cell does ---- */
@@ -62,18 +62,18 @@ static void echo(const struct cell_task *task, const char *arg)
 
 static char ahead_text[100]; /* said ahead of the next call */
 
-static void ahead(const char *p, size_t n)
+static void probe_ahead(const char *p, size_t n)
 {
     snprintf(ahead_text, sizeof(ahead_text), "%.*s", (int)n, p);
 }
 
-static void reported(const struct cell_task *task, const char *arg)
+static void probe_reported(const struct cell_task *task, const char *arg)
 {
     cell_result(ahead_text, strlen(ahead_text));
     ahead_text[0] = 0;
 }
 
-static void fail(const struct cell_task *task, const char *arg)
+static void probe_fail(const struct cell_task *task, const char *arg)
 {
     cell_failed(arg);
 }
@@ -82,7 +82,7 @@ static void no_answer(const struct cell_task *task, const char *arg)
 {
 }
 
-static void ask(const struct cell_task *task, const char *arg)
+static void probe_ask(const struct cell_task *task, const char *arg)
 {
     char line[4096];
     const char *answer;
@@ -204,7 +204,7 @@ static void truncate_fd(const struct cell_task *task, const char *arg)
     probe_tell("ftruncate", ftruncate(task->fds[0], 0));
 }
 
-static void only_these(const struct cell_task *task, const char *arg)
+static void probe_only_these(const struct cell_task *task, const char *arg)
 {
     char found[200];
     size_t n = 0;
@@ -247,7 +247,7 @@ static void flood(const struct cell_task *task, const char *arg)
     static char noise[64 << 10];
 
     for (;;)
-        raw(noise, sizeof(noise));
+        probe_raw(noise, sizeof(noise));
 }
 
 static void flood_blocks(const struct cell_task *task, const char *arg)
@@ -258,7 +258,7 @@ static void flood_blocks(const struct cell_task *task, const char *arg)
 
 static void huge_frame(const struct cell_task *task, const char *arg)
 {
-    head(UINT32_MAX, FRAME_RESULT, 1);
+    probe_head(UINT32_MAX, FRAME_RESULT, 1);
     silence(task, arg);
 }
 
@@ -271,34 +271,34 @@ static void large_frame(const struct cell_task *task, const char *arg)
 
 static void half_frame(const struct cell_task *task, const char *arg)
 {
-    head(1000, FRAME_RESULT, 1);
-    raw("half", 4);
+    probe_head(1000, FRAME_RESULT, 1);
+    probe_raw("half", 4);
     silence(task, arg);
 }
 
 static void half_head(const struct cell_task *task, const char *arg)
 {
-    raw("wharf", 5);
+    probe_raw("wharf", 5);
     silence(task, arg);
 }
 
 static void wrong_type(const struct cell_task *task, const char *arg)
 {
-    head(0, FRAME_CALL, 1);
+    probe_head(0, FRAME_CALL, 1);
     silence(task, arg);
 }
 
 static void wrong_id(const struct cell_task *task, const char *arg)
 {
-    head(0, FRAME_RESULT, 999999);
+    probe_head(0, FRAME_RESULT, 999999);
     silence(task, arg);
 }
 
 static void two_results(const struct cell_task *task, const char *arg)
 {
     cell_result("first", 5);
-    head(6, FRAME_RESULT, 2);
-    raw("second", 6);
+    probe_head(6, FRAME_RESULT, 2);
+    probe_raw("second", 6);
 }
 
 static void close_socket(const struct cell_task *task, const char *arg)
@@ -307,13 +307,13 @@ static void close_socket(const struct cell_task *task, const char *arg)
     cpu_loop(task, arg);
 }
 
-static void leave(const struct cell_task *task, const char *arg)
+static void probe_leave(const struct cell_task *task, const char *arg)
 {
     _exit((int)strtol(arg, NULL, 10));
 }
 
 /* Answers what was said to this process before, and remembers `arg` from now on. */
-static void mark(const struct cell_task *task, const char *arg)
+static void probe_mark(const struct cell_task *task, const char *arg)
 {
     static char before[64];
 
@@ -328,18 +328,19 @@ static void crash(const struct cell_task *task, const char *arg)
 
 /* ---- */
 
-static const struct probe probes[] = {{"echo", echo}, {"told", reported}, {"fail", fail},
-    {"no_answer", no_answer}, {"ask", ask}, {"blocks", blocks}, {"read_fd", read_fd},
-    {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb}, {"one_gib", one_gib},
-    {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer}, {"cpu_loop", cpu_loop},
-    {"system_loop", system_loop}, {"silence", silence}, {"write_fd", write_fd}, {"map_fd", map_fd},
-    {"truncate_fd", truncate_fd}, {"only_these", only_these}, {"give_fds", give_fds},
-    {"flood", flood}, {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame},
-    {"large_frame", large_frame}, {"half_frame", half_frame}, {"half_head", half_head},
-    {"wrong_type", wrong_type}, {"wrong_id", wrong_id}, {"two_results", two_results},
-    {"close_socket", close_socket}, {"leave", leave}, {"mark", mark}, {"abort", crash}};
+static const struct probe probes[] = {{"echo", echo}, {"told", probe_reported},
+    {"fail", probe_fail}, {"no_answer", no_answer}, {"ask", probe_ask}, {"blocks", blocks},
+    {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb},
+    {"one_gib", one_gib}, {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer},
+    {"cpu_loop", cpu_loop}, {"system_loop", system_loop}, {"silence", silence},
+    {"write_fd", write_fd}, {"map_fd", map_fd}, {"truncate_fd", truncate_fd},
+    {"only_these", probe_only_these}, {"give_fds", give_fds}, {"flood", flood},
+    {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame}, {"large_frame", large_frame},
+    {"half_frame", half_frame}, {"half_head", half_head}, {"wrong_type", wrong_type},
+    {"wrong_id", wrong_id}, {"two_results", two_results}, {"close_socket", close_socket},
+    {"leave", probe_leave}, {"mark", probe_mark}, {"abort", crash}};
 
-static void call(const struct cell_task *task)
+static void probe_call(const struct cell_task *task)
 {
     static char names[8192];
     size_t n = strcspn(task->payload, " ");
@@ -358,7 +359,7 @@ static void call(const struct cell_task *task)
         cell_failed("there is no such probe");
 }
 
-static bool prepare(void)
+static bool probe_prepare(void)
 {
     parent = getppid();
     return true;
@@ -367,7 +368,7 @@ static bool prepare(void)
 int main(int argc, char **argv)
 {
     static const struct cell_program program = {
-        .name = "probe", .prepare = prepare, .call = call, .ahead = ahead};
+        .name = "probe", .prepare = probe_prepare, .call = probe_call, .ahead = probe_ahead};
 
     return cell_main(argc, argv, &program);
 }

@@ -161,7 +161,7 @@ static qpdf_oh dictionary(struct source *s, const char *text, const char *key, q
 }
 
 /* Maps glyphs to letters, for who copies text out of the document. */
-static qpdf_oh letters_of(struct source *s)
+static qpdf_oh font_letters_of(struct source *s)
 {
     static const char head[] =
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CIDSystemInfo << /Registry "
@@ -213,6 +213,6 @@ int font_object(struct source *s)
     whole = dictionary(s,
         "<< /Type /Font /Subtype /Type0 /BaseFont /DejaVuSansMono /Encoding /Identity-H >>",
         "/DescendantFonts", list);
-    qpdf_oh_replace_key(s->q, whole, "/ToUnicode", letters_of(s));
+    qpdf_oh_replace_key(s->q, whole, "/ToUnicode", font_letters_of(s));
     return qpdf_oh_get_object_id(s->q, qpdf_make_indirect_object(s->q, whole));
 }

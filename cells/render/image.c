@@ -13,7 +13,7 @@
 #include "child.h"
 #include "render.h"
 
-static uint32_t big(const unsigned char *p, unsigned n)
+static uint32_t image_big(const unsigned char *p, unsigned n)
 {
     uint32_t v = 0;
 
@@ -41,17 +41,18 @@ static bool png_head(struct source *s, struct image *im)
 
     if (n < 33 || memcmp(p + 12, "IHDR", 4) != 0)
         return source_fail(s, "invalid: the image is damaged");
-    im->width = big(p + 16, 4);
-    im->height = big(p + 20, 4);
+    im->width = image_big(p + 16, 4);
+    im->height = image_big(p + 20, 4);
     im->components = p[25] & 2 ? 3 : 1;
-    while (n - at >= 12 && big(p + at, 4) <= n - at - 12 && memcmp(p + at + 4, "IDAT", 4) != 0) {
-        if (!memcmp(p + at + 4, "pHYs", 4) && big(p + at, 4) == 9 && p[at + 16] == 1) {
-            im->per_inch_x = big(p + at + 8, 4) * 0.0254;
-            im->per_inch_y = big(p + at + 12, 4) * 0.0254;
+    while (
+        n - at >= 12 && image_big(p + at, 4) <= n - at - 12 && memcmp(p + at + 4, "IDAT", 4) != 0) {
+        if (!memcmp(p + at + 4, "pHYs", 4) && image_big(p + at, 4) == 9 && p[at + 16] == 1) {
+            im->per_inch_x = image_big(p + at + 8, 4) * 0.0254;
+            im->per_inch_y = image_big(p + at + 12, 4) * 0.0254;
         }
         if (!memcmp(p + at + 4, "eXIf", 4))
-            image_exif(p + at + 8, big(p + at, 4), im);
-        at += 12 + big(p + at, 4);
+            image_exif(p + at + 8, image_big(p + at, 4), im);
+        at += 12 + image_big(p + at, 4);
     }
     return image_fair(s, im);
 }
@@ -91,7 +92,7 @@ static uint32_t tiff(const unsigned char *p, unsigned n, bool little)
     uint32_t v = 0;
 
     if (!little)
-        return big(p, n);
+        return image_big(p, n);
     while (n--)
         v = v << 8 | p[n];
     return v;
@@ -155,7 +156,7 @@ void image_exif(const unsigned char *t, size_t n, struct image *im)
     }
 }
 
-static bool is_frame(unsigned char marker)
+static bool image_is_frame(unsigned char marker)
 {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
@@ -167,15 +168,15 @@ static void jfif(const unsigned char *p, size_t n, struct image *im)
 
     if (n < 12 || memcmp(p, "JFIF", 5) != 0 || (p[7] != 1 && p[7] != 2))
         return;
-    im->per_inch_x = big(p + 8, 2) * per;
-    im->per_inch_y = big(p + 10, 2) * per;
+    im->per_inch_x = image_big(p + 8, 2) * per;
+    im->per_inch_y = image_big(p + 10, 2) * per;
 }
 
 static void jpeg_segment(unsigned char marker, const unsigned char *p, size_t n, struct image *im)
 {
-    if (is_frame(marker) && n >= 6) {
-        im->height = big(p + 1, 2);
-        im->width = big(p + 3, 2);
+    if (image_is_frame(marker) && n >= 6) {
+        im->height = image_big(p + 1, 2);
+        im->width = image_big(p + 3, 2);
         im->components = p[0] == 8 ? p[5] : 0;
     } else if (marker == 0xe0) {
         jfif(p, n, im);
@@ -188,7 +189,7 @@ static void jpeg_segment(unsigned char marker, const unsigned char *p, size_t n,
 
 /* Tells whether a JPEG has its end. at: of its first scan. One that was cut off is drawn as far as
  * it goes and grey from there on, which nobody wants on a label. */
-static bool jpeg_ends(const unsigned char *p, size_t n, size_t at)
+static bool image_jpeg_ends(const unsigned char *p, size_t n, size_t at)
 {
     while (at < n && n - at >= 2) {
         const unsigned char *mark = memchr(p + at, 0xff, n - at - 1);
@@ -204,12 +205,12 @@ static bool jpeg_ends(const unsigned char *p, size_t n, size_t at)
             continue;
         if (n - at < 2)
             return false;
-        at += big(p + at, 2);
+        at += image_big(p + at, 2);
     }
     return false;
 }
 
-static bool jpeg_head(struct source *s, struct image *im)
+static bool image_jpeg_head(struct source *s, struct image *im)
 {
     const unsigned char *p = s->bytes.p;
     size_t n = s->bytes.n, at = 2;
@@ -223,7 +224,7 @@ static bool jpeg_head(struct source *s, struct image *im)
             at++;
             continue;
         }
-        length = big(p + at + 2, 2);
+        length = image_big(p + at + 2, 2);
         if (length < 2 || length > n - at - 2)
             break;
         jpeg_segment(p[at + 1], p + at + 4, length - 2, im);
@@ -232,7 +233,7 @@ static bool jpeg_head(struct source *s, struct image *im)
     if (n - at < 4 || p[at] != 0xff || p[at + 1] != 0xda ||
         (im->components != 1 && im->components != 3 && im->components != 4))
         return source_fail(s, "invalid: the image is damaged");
-    if (!s->call.page && !jpeg_ends(p, n, at)) /* a picture shows what there is */
+    if (!s->call.page && !image_jpeg_ends(p, n, at)) /* a picture shows what there is */
         return source_fail(s, "invalid: the image is cut off; send it whole");
     return image_fair(s, im);
 }
@@ -333,7 +334,7 @@ bool image_look(struct source *s)
     bool good;
 
     if (s->type == RENDER_JPEG)
-        return jpeg_head(s, &im) && image_add(s, &im, &s->bytes, "/DCTDecode");
+        return image_jpeg_head(s, &im) && image_add(s, &im, &s->bytes, "/DCTDecode");
     if (!png_head(s, &im) || !png_pixels(s, &im, &pixels))
         return false;
     good = image_add(s, &im, &pixels, NULL);

@@ -134,7 +134,7 @@ bool pdf_look(struct source *s)
     return source_good(s);
 }
 
-static bool wanted(const struct render_range *ranges, size_t n, uint32_t page)
+static bool pdf_wanted(const struct render_range *ranges, size_t n, uint32_t page)
 {
     for (size_t i = 0; i < n; i++) {
         if (page >= ranges[i].from && page <= ranges[i].to)
@@ -146,7 +146,7 @@ static bool wanted(const struct render_range *ranges, size_t n, uint32_t page)
 bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n)
 {
     for (int i = qpdf_get_num_pages(s->q); i > 0; i--) {
-        if (!wanted(ranges, n, (uint32_t)i))
+        if (!pdf_wanted(ranges, n, (uint32_t)i))
             qpdf_remove_page(s->q, qpdf_get_page_n(s->q, (size_t)i - 1));
         qpdf_oh_release_all(s->q);
     }

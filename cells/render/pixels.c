@@ -32,7 +32,7 @@ void pixels_onto_white(struct bytes *dots)
 
 /* ---- WebP ---- */
 
-static uint32_t little(const unsigned char *p)
+static uint32_t pixels_little(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -43,7 +43,7 @@ static void webp_density(const struct source *s, struct image *im)
     const unsigned char *p = s->bytes.p;
 
     for (size_t at = 12; at + 8 <= s->bytes.n;) {
-        size_t n = little(p + at + 4);
+        size_t n = pixels_little(p + at + 4);
 
         if (n > s->bytes.n - at - 8)
             return;
@@ -64,7 +64,7 @@ static bool webp_first(struct bytes *ret_bytes, WebPBitstreamFeatures *ret)
     const size_t about = 16; /* bytes of a frame before its picture */
 
     for (size_t at = 12; at + 8 <= ret_bytes->n;) {
-        size_t n = little(p + at + 4);
+        size_t n = pixels_little(p + at + 4);
 
         if (n > ret_bytes->n - at - 8)
             return false;

@@ -13,7 +13,7 @@ enum {
     TEXT_PAGE = 256 * 1024 /* bytes that no page of a text has, unless they show nothing */
 };
 
-static bool finish(struct source *s, const struct render_wish *wish,
+static bool render_finish(struct source *s, const struct render_wish *wish,
     const struct render_range *ranges, const unsigned char **ret_p, size_t *ret_n)
 {
     if (s->type == RENDER_TEXT && !text_lay_out(s, wish->landscape ? wish->height : wish->width,
@@ -29,14 +29,14 @@ static bool finish(struct source *s, const struct render_wish *wish,
     return pdf_write(s, ret_p, ret_n);
 }
 
-static void send(const unsigned char *p, size_t n)
+static void render_send(const unsigned char *p, size_t n)
 {
     for (size_t at = 0; at < n; at += RENDER_BLOCK)
         cell_data(p + at, n - at < RENDER_BLOCK ? n - at : RENDER_BLOCK);
 }
 
 /* Answers with the one page that the call is about, as it is. */
-static void show(struct source *s)
+static void render_show(struct source *s)
 {
     const unsigned char *p;
     struct render_made made = {.pages = 1};
@@ -47,11 +47,11 @@ static void show(struct source *s)
         cell_failed(s->error);
         return;
     }
-    send(p, n);
+    render_send(p, n);
     cell_result(&made, sizeof(made));
 }
 
-static void answer(struct source *s)
+static void render_answer(struct source *s)
 {
     struct render_wish wish;
     struct render_range *ranges;
@@ -71,12 +71,12 @@ static void answer(struct source *s)
     }
     ranges = cell_alloc(wish.n_ranges * sizeof(*ranges) + 1);
     memcpy(ranges, reported + sizeof(wish), wish.n_ranges * sizeof(*ranges));
-    if (!finish(s, &wish, ranges, &p, &n)) {
+    if (!render_finish(s, &wish, ranges, &p, &n)) {
         cell_failed(s->error);
     } else {
         made.pages = (uint32_t)qpdf_get_num_pages(s->q);
         made.cropped = s->cropped;
-        send(p, n);
+        render_send(p, n);
         cell_result(&made, sizeof(made));
     }
     free(ranges);
@@ -90,7 +90,7 @@ static size_t needed(const struct render_call *what)
                : SIZE_MAX;
 }
 
-static void call(const struct cell_task *task)
+static void render_main_call(const struct cell_task *task)
 {
     struct render_call what;
     struct bytes file;
@@ -109,16 +109,16 @@ static void call(const struct cell_task *task)
     if (!source_open(&s, &what, file.p, file.n))
         cell_failed(s.error);
     else if (what.page)
-        show(&s);
+        render_show(&s);
     else
-        answer(&s);
+        render_answer(&s);
     source_close(&s);
     free(file.p);
 }
 
 /* Makes one document before the walls, so that everything that libraries load or look up at first
  * use is there. */
-static bool prepare(void)
+static bool render_prepare(void)
 {
     static const char text[] = "x";
     static const unsigned char tiff[] = {
@@ -132,7 +132,7 @@ static bool prepare(void)
     bool good;
 
     font_prepare();
-    good = source_open(&s, &as_text, text, 1) && finish(&s, &wish, NULL, &p, &n);
+    good = source_open(&s, &as_text, text, 1) && render_finish(&s, &wish, NULL, &p, &n);
 
     if (good) {
         struct source again;
@@ -151,7 +151,8 @@ static bool prepare(void)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "render", .prepare = prepare, .call = call};
+    static const struct cell_program program = {
+        .name = "render", .prepare = render_prepare, .call = render_main_call};
 
     return cell_main(argc, argv, &program);
 }

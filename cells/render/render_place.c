@@ -28,19 +28,19 @@ static struct matrix times(struct matrix first, struct matrix then)
         .f = first.e * then.b + first.f * then.d + then.f};
 }
 
-static struct matrix moved(double x, double y)
+static struct matrix render_place_moved(double x, double y)
 {
     return (struct matrix){1, 0, 0, 1, x, y};
 }
 
-static struct matrix scaled(double by)
+static struct matrix render_place_scaled(double by)
 {
     return (struct matrix){by, 0, 0, by, 0, 0};
 }
 
 /* Returns the matrix of a sheet of that size turned clockwise, its lower left corner again at the
  * origin. */
-static struct matrix turned(unsigned degrees, double width, double height)
+static struct matrix render_place_turned(unsigned degrees, double width, double height)
 {
     switch (degrees) {
     case 90:
@@ -50,7 +50,7 @@ static struct matrix turned(unsigned degrees, double width, double height)
     case 270:
         return (struct matrix){0, 1, -1, 0, height, 0};
     default:
-        return scaled(1);
+        return render_place_scaled(1);
     }
 }
 
@@ -170,20 +170,21 @@ static struct matrix way(
 {
     double width = box->width * box->unit, height = box->height * box->unit;
     double canvas_width = w->width, canvas_height = w->height, scale;
-    struct matrix m = times(moved(-box->x, -box->y), scaled(box->unit));
+    struct matrix m = times(render_place_moved(-box->x, -box->y), render_place_scaled(box->unit));
     bool landscape;
 
-    m = times(m, turned(box->rotate, width, height));
+    m = times(m, render_place_turned(box->rotate, width, height));
     swap_if(box->rotate % 180 != 0, &width, &height);
     landscape = w->landscape != lies_otherwise(s, width, height);
-    m = times(m, turned(w->rotate, width, height));
+    m = times(m, render_place_turned(w->rotate, width, height));
     swap_if(w->rotate % 180 != 0, &width, &height);
     swap_if(landscape, &canvas_width, &canvas_height);
     scale = fit_of(s, w, width, height, canvas_width, canvas_height) * w->scale;
-    m = times(m, scaled(scale));
-    m = times(m, moved((canvas_width - width * scale) / 2, (canvas_height - height * scale) / 2));
+    m = times(m, render_place_scaled(scale));
+    m = times(m, render_place_moved(
+                     (canvas_width - width * scale) / 2, (canvas_height - height * scale) / 2));
     /* as IPP's orientation-requested 4: the canvas is turned by 90 degrees counter-clockwise */
-    return landscape ? times(m, turned(270, canvas_width, canvas_height)) : m;
+    return landscape ? times(m, render_place_turned(270, canvas_width, canvas_height)) : m;
 }
 
 /* Tells whether a page that goes that way stands over the edges of the medium by more than paper
@@ -261,7 +262,7 @@ struct content {
     size_t n, cap;
 };
 
-static void draw(struct content *c, const struct matrix *m, const char *name)
+static void render_place_draw(struct content *c, const struct matrix *m, const char *name)
 {
     if (c->cap - c->n < 512) {
         c->cap = c->cap * 2 + 1024;
@@ -324,7 +325,7 @@ static void draw_annotations(
         qpdf_oh_replace_key(
             s->q, qpdf_oh_get_dict(s->q, look), "/Subtype", qpdf_oh_new_name(s->q, "/Form"));
         m = times(m, to_page);
-        draw(content, &m, name + 1);
+        render_place_draw(content, &m, name + 1);
     }
 }
 
@@ -344,7 +345,7 @@ bool page_place(struct source *s, qpdf_oh page, const struct render_wish *wish)
         return false;
     m = way(s, &box, wish);
     s->cropped += is_cropped(&box, m, wish);
-    draw(&content, &m, "P");
+    render_place_draw(&content, &m, "P");
     qpdf_oh_replace_key(s->q, forms, "/P", form);
     draw_annotations(s, page, forms, m, &content);
     qpdf_oh_replace_key(s->q, resources, "/XObject", forms);

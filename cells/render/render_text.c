@@ -27,7 +27,7 @@ struct sheet { /* the page that is being written */
     int font; /* its object */
 };
 
-static void put(struct sheet *t, const char *bytes, size_t n)
+static void render_text_put(struct sheet *t, const char *bytes, size_t n)
 {
     if (t->cap - t->n < n + 8) {
         t->cap = t->cap * 2 + n + 4096;
@@ -45,7 +45,7 @@ static bool end_page(struct source *s, struct sheet *t)
 
     if (s->reported.pages == RENDER_PAGES_MAX)
         return source_fail(s, "invalid: it has more than %d pages", RENDER_PAGES_MAX);
-    put(t, t->wide ? "> Tj ET\n" : ") Tj ET\n", 8);
+    render_text_put(t, t->wide ? "> Tj ET\n" : ") Tj ET\n", 8);
     good = page_add(s, t->width, t->height, t->p, t->n, t->wide ? "<< /Font << >> >>" : fonts, 0);
     if (good && t->wide)
         qpdf_oh_replace_key(s->q,
@@ -66,14 +66,14 @@ static void begin_page(struct sheet *t)
     int n = snprintf(head, sizeof(head), "BT /F %.1f Tf %.1f TL %.2f %.2f Td %c", SIZE, LEADING,
         MARGIN, t->height - MARGIN - SIZE, t->wide ? '<' : '(');
 
-    put(t, head, (size_t)n);
+    render_text_put(t, head, (size_t)n);
 }
 
-static bool new_line(struct source *s, struct sheet *t)
+static bool render_text_new_line(struct source *s, struct sheet *t)
 {
     t->column = 0;
     if (++t->line < t->lines) {
-        put(t, t->wide ? "> Tj T* <" : ") Tj T* (", 9);
+        render_text_put(t, t->wide ? "> Tj T* <" : ") Tj T* (", 9);
         return true;
     }
     if (!end_page(s, t))
@@ -86,16 +86,16 @@ static bool put_letter(struct source *s, struct sheet *t, unsigned c)
 {
     char code[8];
 
-    if (t->column >= t->columns && !new_line(s, t))
+    if (t->column >= t->columns && !render_text_new_line(s, t))
         return false;
     snprintf(code, sizeof(code), t->wide ? "%04X" : "\\%03o", c & 0xffff);
-    put(t, code, 4);
+    render_text_put(t, code, 4);
     t->column++;
     return true;
 }
 
 /* Reads the next letter of UTF-8. Returns 0 when it is none. */
-static uint32_t decode(const unsigned char *p, size_t n, size_t *ret_n)
+static uint32_t render_text_decode(const unsigned char *p, size_t n, size_t *ret_n)
 {
     unsigned more = p[0] < 0x80       ? 0
                     : p[0] >> 5 == 6  ? 1
@@ -138,7 +138,7 @@ static bool put_character(struct source *s, struct sheet *t, uint32_t c)
     if (c == '\r')
         return true;
     if (c == '\n')
-        return new_line(s, t);
+        return render_text_new_line(s, t);
     if (c == '\f')
         return end_page(s, t) && (begin_page(t), true);
     if (c == '\t') {
@@ -159,7 +159,7 @@ static bool put_character(struct source *s, struct sheet *t, uint32_t c)
 static bool beyond_western(const unsigned char *p, size_t n)
 {
     for (size_t at = 0, step = 0; at < n; at += step) {
-        uint32_t c = decode(p + at, n - at, &step);
+        uint32_t c = render_text_decode(p + at, n - at, &step);
 
         if (!c)
             return false;
@@ -185,7 +185,7 @@ bool text_lay_out(struct source *s, double width, double height)
     qpdf_oh_release_all(s->q);
     begin_page(&t);
     while (good && at < s->bytes.n && !(s->call.page && s->reported.pages >= s->call.page)) {
-        uint32_t c = decode(s->bytes.p + at, s->bytes.n - at, &step);
+        uint32_t c = render_text_decode(s->bytes.p + at, s->bytes.n - at, &step);
 
         good = c ? put_character(s, &t, c) : source_fail(s, "invalid: it is no text in UTF-8");
         at += step;

@@ -9,14 +9,14 @@
 #include "child.h"
 #include "wharf/errors.h"
 
-static char *copy(const char *z)
+static char *parts_copy(const char *z)
 {
     size_t n = strlen(z) + 1;
 
     return memcpy(cell_alloc(n), z, n);
 }
 
-static bool ends_with(const char *s, const char *end)
+static bool parts_ends_with(const char *s, const char *end)
 {
     size_t n = strlen(s), k = strlen(end);
 
@@ -84,7 +84,7 @@ static void relation_start(struct xml *x, const char *name, const char **attribu
         return;
     }
     r->list = cell_realloc(r->list, (r->n + 1) * sizeof(*r->list));
-    r->list[r->n++] = (struct relation){copy(id), copy(type), resolve(r->from, target)};
+    r->list[r->n++] = (struct relation){parts_copy(id), parts_copy(type), resolve(r->from, target)};
 }
 
 static void relations_free(struct relations *r)
@@ -120,7 +120,7 @@ static const struct relation *relation_of(
     const struct relations *r, const char *type, const char *id)
 {
     for (size_t i = 0; i < r->n; i++)
-        if ((!type || ends_with(r->list[i].type, type)) &&
+        if ((!type || parts_ends_with(r->list[i].type, type)) &&
             (!id || strcmp(r->list[i].id, id) == 0) && r->list[i].part)
             return &r->list[i];
     return NULL;
@@ -139,7 +139,7 @@ struct workbook {
     bool root;
 };
 
-static bool is_true(const char *value)
+static bool parts_is_true(const char *value)
 {
     return value &&
            (strcmp(value, "1") == 0 || strcmp(value, "true") == 0 || strcmp(value, "on") == 0);
@@ -154,17 +154,17 @@ static void workbook_start(struct xml *x, const char *name, const char **attribu
     if (x->depth == 1)
         w->root = strcmp(name, "workbook") == 0;
     if (strcmp(name, "workbookPr") == 0)
-        x->book->epoch_1904 = is_true(xml_attribute(attributes, "date1904"));
+        x->book->epoch_1904 = parts_is_true(xml_attribute(attributes, "date1904"));
     if (strcmp(name, "sheet") != 0 || !title || !id)
         return;
     if (w->n == SHEETS_MAX)
         xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 1024 sheets");
     else
         w->sheets[w->n++] = (struct sheet){
-            copy(title), copy(id), state && strcmp(state, "visible") != 0};
+            parts_copy(title), parts_copy(id), state && strcmp(state, "visible") != 0};
 }
 
-static const struct sheet *choose(
+static const struct sheet *parts_choose(
     const struct workbook *w, const struct relations *r, const char *wanted)
 {
     char *end;
@@ -188,7 +188,7 @@ static char *part_of_type(const struct relations *r, const char *type)
 {
     const struct relation *found = relation_of(r, type, NULL);
 
-    return found ? copy(found->part) : NULL;
+    return found ? parts_copy(found->part) : NULL;
 }
 
 static bool choose_sheet(
@@ -201,7 +201,7 @@ static bool choose_sheet(
     bool good = relations_read(b, &r, part);
 
     if (good) {
-        chosen = choose(w, &r, wanted);
+        chosen = parts_choose(w, &r, wanted);
         place = chosen ? relation_of(&r, "/worksheet", chosen->id) : NULL;
         if (!chosen && wanted[0]) {
             snprintf(
@@ -211,8 +211,8 @@ static bool choose_sheet(
             good = zip_fail(
                 &b->zip, ERR_FILE_XLSX_INVALID, "the workbook has no sheet with cells to read");
         } else {
-            *ret_name = copy(chosen->name);
-            b->sheet_part = copy(place->part);
+            *ret_name = parts_copy(chosen->name);
+            b->sheet_part = parts_copy(place->part);
             b->strings_part = part_of_type(&r, "/sharedStrings");
             b->styles_part = part_of_type(&r, "/styles");
         }
@@ -235,7 +235,7 @@ bool parts_find(struct book *b, const char *wanted, char **ret_name)
     main = good ? relation_of(&top, "/officeDocument", NULL) : NULL;
     if (main)
         entry = zip_find(&b->zip, main->part);
-    if (good && main && ends_with(main->part, ".bin"))
+    if (good && main && parts_ends_with(main->part, ".bin"))
         good = zip_fail(&b->zip, ERR_FILE_UNSUPPORTED_TYPE,
             "binary workbooks (XLSB) can't be read; save it as XLSX");
     else if (good && !entry)

@@ -28,7 +28,7 @@ void plain_prepare(void)
 /* The bytes are followed by PLAIN_PAD zeros, so comparing a short word never reads beyond them. */
 #define TAKES(p, word) (!memcmp(*(p), (word), sizeof(word) - 1) && (*(p) += sizeof(word) - 1))
 
-static struct slice run_of(char **p, unsigned char class)
+static struct slice plain_run_of(char **p, unsigned char class)
 {
     struct slice s = {*p, 0};
 
@@ -43,19 +43,19 @@ static bool attribute(char **p, struct slice *ret_name, struct slice *ret_value)
 {
     while (**p == ' ')
         ++*p;
-    *ret_name = run_of(p, NAME);
+    *ret_name = plain_run_of(p, NAME);
     if (**p == ':') {
         ++*p;
-        run_of(p, NAME);
+        plain_run_of(p, NAME);
         ret_name->n = (size_t)(*p - ret_name->p);
     }
     if (!ret_name->n || ret_name->p[0] == ':' || !TAKES(p, "=\""))
         return false;
-    *ret_value = run_of(p, VALUE);
+    *ret_value = plain_run_of(p, VALUE);
     return TAKES(p, "\"");
 }
 
-static bool is_name(struct slice name, const char *word)
+static bool plain_is_name(struct slice name, const char *word)
 {
     return name.n == strlen(word) && !memcmp(name.p, word, name.n);
 }
@@ -75,7 +75,7 @@ static bool row_attributes(char **p, struct slice *ret_number)
 
         if (!attribute(p, &name, &value))
             return false;
-        while (i < KNOWN && !is_name(name, known[i]))
+        while (i < KNOWN && !plain_is_name(name, known[i]))
             i++;
         if (i == KNOWN || met & 1u << i)
             return false;
@@ -109,24 +109,24 @@ static bool cell_attributes(char **p, struct plain_cell *c)
 static bool cell_content(char **p, struct plain_cell *c)
 {
     if (TAKES(p, "<f>")) {
-        run_of(p, TEXT);
+        plain_run_of(p, TEXT);
         if (!TAKES(p, "</f>"))
             return false;
         c->formula = true;
     }
     if (TAKES(p, "<v>")) {
-        c->value = run_of(p, TEXT);
+        c->value = plain_run_of(p, TEXT);
         return TAKES(p, "</v></c>");
     }
     if (TAKES(p, "<is><t>") || TAKES(p, "<is><t xml:space=\"preserve\">")) {
         c->is_inline = true;
-        c->value = run_of(p, TEXT);
+        c->value = plain_run_of(p, TEXT);
         return TAKES(p, "</t></is></c>");
     }
     return TAKES(p, "</c>");
 }
 
-static bool cell(char **p, struct plain_cell *c)
+static bool plain_read_cell(char **p, struct plain_cell *c)
 {
     *c = (struct plain_cell){{NULL, 0}};
     return TAKES(p, "<c") && cell_attributes(p, c) &&
@@ -145,7 +145,7 @@ static bool row(char **p, struct plain_row *ret)
     if (!TAKES(p, ">"))
         return false;
     while (!TAKES(p, "</row>")) {
-        if (ret->n == PLAIN_CELLS || !cell(p, &ret->cells[ret->n]))
+        if (ret->n == PLAIN_CELLS || !plain_read_cell(p, &ret->cells[ret->n]))
             return false;
         ret->n++;
     }

@@ -64,7 +64,7 @@ static void merge_start(struct xml *x, const char *name, const char **attributes
     b->merges[b->n_merges++] = m;
 }
 
-static int by_row(const void *a, const void *b)
+static int rows_by_row(const void *a, const void *b)
 {
     const struct merge *x = a, *y = b;
 
@@ -109,12 +109,12 @@ static bool read_merges(struct book *b, const struct zip_entry *entry)
     if (any && !xml_read(&x, entry, false))
         return false;
     if (b->n_merges)
-        qsort(b->merges, b->n_merges, sizeof(*b->merges), by_row);
+        qsort(b->merges, b->n_merges, sizeof(*b->merges), rows_by_row);
     return true;
 }
 
 /* Tells whether the current cell is hidden under the top left one of a range. */
-static bool is_hidden(struct xml *x, struct reading *r)
+static bool rows_is_hidden(struct xml *x, struct reading *r)
 {
     const struct book *b = x->book;
 
@@ -133,7 +133,7 @@ static bool is_hidden(struct xml *x, struct reading *r)
 
 /* ---- sending ---- */
 
-static void flush(struct book *b, struct reading *r)
+static void rows_flush(struct book *b, struct reading *r)
 {
     if (r->block.n > 1)
         b->sink(b->arg, r->block.p, r->block.n);
@@ -160,14 +160,14 @@ static void finish_row(struct book *b, struct reading *r)
     }
     memcpy(r->block.p + r->row_at, &head, sizeof(head));
     if (r->block.n >= SHEET_BLOCK)
-        flush(b, r);
+        rows_flush(b, r);
 }
 
-static void put_cell(struct xml *x, struct reading *r, const char *p, size_t n, uint16_t type)
+static void rows_put_cell(struct xml *x, struct reading *r, const char *p, size_t n, uint16_t type)
 {
     struct sheet_cell c = {.column = (uint16_t)r->column, .type = type, .n = (uint32_t)n};
 
-    if (n == 0 || (x->book->n_merges && is_hidden(x, r)))
+    if (n == 0 || (x->book->n_merges && rows_is_hidden(x, r)))
         return;
     if (r->column >= COLUMNS_MAX) {
         xml_fail(x, ERR_FILE_TOO_COMPLEX, "the sheet has more than 512 columns");
@@ -201,12 +201,12 @@ static void put_shared(struct xml *x, struct reading *r, const char *p, size_t l
     }
     text = strings_get(x->book, index, &n);
     if (text)
-        put_cell(x, r, text, n, SHEET_TEXT);
+        rows_put_cell(x, r, text, n, SHEET_TEXT);
     else
         xml_fail(x, ERR_FILE_XLSX_INVALID, "a cell refers to a text that the workbook has not");
 }
 
-static void put_number(struct xml *x, struct reading *r, const char *p, size_t length)
+static void rows_put_number(struct xml *x, struct reading *r, const char *p, size_t length)
 {
     const struct book *b = x->book;
     char out[40];
@@ -218,7 +218,7 @@ static void put_number(struct xml *x, struct reading *r, const char *p, size_t l
         n = value_zeros(p, length, b->zeros[b->style_format[r->style] - FORMAT_ZEROS], out);
     if (n == 0)
         n = value_number(p, length, out);
-    put_cell(x, r, out, n, SHEET_TEXT);
+    rows_put_cell(x, r, out, n, SHEET_TEXT);
 }
 
 static void put_date(struct xml *x, struct reading *r, const char *p, size_t n)
@@ -235,10 +235,10 @@ static void put_date(struct xml *x, struct reading *r, const char *p, size_t n)
 
         text_add(&whole, p, n);
         text_add(&whole, rest, strlen(rest));
-        put_cell(x, r, whole.p, whole.n, SHEET_TEXT);
+        rows_put_cell(x, r, whole.p, whole.n, SHEET_TEXT);
         free(whole.p);
     } else {
-        put_cell(x, r, p, n, SHEET_TEXT);
+        rows_put_cell(x, r, p, n, SHEET_TEXT);
     }
 }
 
@@ -249,23 +249,23 @@ static void finish_cell(struct xml *x, struct reading *r, char *p, size_t n)
         return;
     switch (r->kind) {
     case NUMBER:
-        put_number(x, r, p, n);
+        rows_put_number(x, r, p, n);
         return;
     case SHARED:
         put_shared(x, r, p, n);
         return;
     case INLINE:
     case STRING:
-        put_cell(x, r, p, value_unescape(p, n), SHEET_TEXT);
+        rows_put_cell(x, r, p, value_unescape(p, n), SHEET_TEXT);
         return;
     case BOOLEAN:
         if (p[0] == '1' || p[0] == 't')
-            put_cell(x, r, "true", 4, SHEET_TEXT);
+            rows_put_cell(x, r, "true", 4, SHEET_TEXT);
         else
-            put_cell(x, r, "false", 5, SHEET_TEXT);
+            rows_put_cell(x, r, "false", 5, SHEET_TEXT);
         return;
     case ERROR_VALUE:
-        put_cell(x, r, p, n, SHEET_ERROR);
+        rows_put_cell(x, r, p, n, SHEET_ERROR);
         return;
     case DATE:
         put_date(x, r, p, n);
@@ -288,7 +288,7 @@ static void begin_cells(struct xml *x, struct reading *r, const char *number)
     begin_row(r);
 }
 
-static enum kind kind_of(const char *type)
+static enum kind rows_kind_of(const char *type)
 {
     switch (type ? type[0] : 'n') {
     case 's':
@@ -307,7 +307,7 @@ static enum kind kind_of(const char *type)
 }
 
 /* Begins a cell. An attribute that is NULL is absent. */
-static void begin_cell(struct xml *x, struct reading *r, const char *ref, size_t ref_n,
+static void rows_begin_cell(struct xml *x, struct reading *r, const char *ref, size_t ref_n,
     const char *type, const char *style)
 {
     uint32_t row = r->row;
@@ -319,7 +319,7 @@ static void begin_cell(struct xml *x, struct reading *r, const char *ref, size_t
         return;
     }
     r->next_column = r->column + 1;
-    r->kind = kind_of(type);
+    r->kind = rows_kind_of(type);
     r->style = style ? (unsigned)strtoul(style, NULL, 10) : 0;
 }
 
@@ -337,14 +337,14 @@ static void cell_start(struct xml *x, struct reading *r, const char **attributes
         else if (attributes[0][0] == 's')
             style = attributes[1];
     }
-    begin_cell(x, r, ref, ref ? strlen(ref) : 0, type, style);
+    rows_begin_cell(x, r, ref, ref ? strlen(ref) : 0, type, style);
     r->text.n = 0;
     r->formula = r->has_value = false;
     r->in_cell = true;
     r->phonetic = 0;
 }
 
-static void on_start(struct xml *x, const char *name, const char **attributes)
+static void rows_on_start(struct xml *x, const char *name, const char **attributes)
 {
     struct reading *r = x->arg;
 
@@ -373,7 +373,7 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
     }
 }
 
-static void on_end(struct xml *x, const char *name)
+static void rows_on_end(struct xml *x, const char *name)
 {
     struct reading *r = x->arg;
 
@@ -385,7 +385,7 @@ static void on_end(struct xml *x, const char *name)
             r->in_cell = false;
             finish_cell(x, r, r->text.p, r->text.n);
             if (r->formula && !r->has_value)
-                put_cell(x, r, "=", 1, SHEET_FORMULA);
+                rows_put_cell(x, r, "=", 1, SHEET_FORMULA);
         }
     } else if (r->in_row) {
         if (strcmp(name, "row") == 0) {
@@ -398,7 +398,7 @@ static void on_end(struct xml *x, const char *name)
     }
 }
 
-static void on_text(struct xml *x, const char *p, int n)
+static void rows_on_text(struct xml *x, const char *p, int n)
 {
     struct reading *r = x->arg;
 
@@ -409,7 +409,7 @@ static void on_text(struct xml *x, const char *p, int n)
         xml_fail(x, ERR_FILE_TOO_COMPLEX, "a cell of the sheet is longer than 1 MiB");
 }
 
-static void take_row(struct xml *x, struct reading *r)
+static void rows_take_row(struct xml *x, struct reading *r)
 {
     const struct plain_row *row = r->plain;
 
@@ -417,11 +417,11 @@ static void take_row(struct xml *x, struct reading *r)
     for (size_t i = 0; i < row->n && !x->book->zip.error[0]; i++) {
         const struct plain_cell *c = &row->cells[i];
 
-        begin_cell(x, r, c->ref.p, c->ref.n, c->type.p, c->style.p);
+        rows_begin_cell(x, r, c->ref.p, c->ref.n, c->type.p, c->style.p);
         if (c->is_inline == (r->kind == INLINE) && !x->book->zip.error[0])
             finish_cell(x, r, c->value.p, c->value.n);
         if (c->formula && !c->value.p && !x->book->zip.error[0])
-            put_cell(x, r, "=", 1, SHEET_FORMULA);
+            rows_put_cell(x, r, "=", 1, SHEET_FORMULA);
     }
     if (!x->book->zip.error[0])
         finish_row(x->book, r);
@@ -437,7 +437,7 @@ static size_t plain_rows(struct xml *x, char *p, size_t n, bool *ret_more)
         return 0;
     while ((what = plain_row(at, p + n, r->plain, &at)) == PLAIN_ROW && !x->book->zip.error[0]) {
         r->odd = 0;
-        take_row(x, r);
+        rows_take_row(x, r);
     }
     *ret_more = what == PLAIN_PART;
     r->odd += what == PLAIN_OTHER;
@@ -452,19 +452,19 @@ bool rows_read(struct book *b)
     struct reading r = {.plain = cell_alloc(sizeof(*r.plain))};
     struct xml x = {.book = b,
         .arg = &r,
-        .start = on_start,
-        .end = on_end,
-        .text = on_text,
+        .start = rows_on_start,
+        .end = rows_on_end,
+        .text = rows_on_text,
         .plain = b->parser_only ? NULL : plain_rows,
         .stop = "sheetData>"};
     bool good = entry || zip_fail(&b->zip, ERR_FILE_XLSX_INVALID, "the sheet's part is missing");
 
     plain_prepare();
     good = good && read_merges(b, entry);
-    flush(b, &r);
+    rows_flush(b, &r);
     good = good && xml_read(&x, entry, false);
     if (good)
-        flush(b, &r);
+        rows_flush(b, &r);
     free(r.block.p);
     free(r.text.p);
     free(r.plain);

@@ -9,7 +9,7 @@ static void send_block(void *arg, const void *p, size_t n)
     cell_data(p, n);
 }
 
-static void call(const struct cell_task *task)
+static void sheet_call(const struct cell_task *task)
 {
     char error[200];
 
@@ -23,7 +23,7 @@ static void call(const struct cell_task *task)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "sheet", .call = call};
+    static const struct cell_program program = {.name = "sheet", .call = sheet_call};
 
     return cell_main(argc, argv, &program);
 }

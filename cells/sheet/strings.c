@@ -32,7 +32,7 @@ static void string_start(struct xml *x, const char *name, const char **attribute
     r->in_t = strcmp(name, "t") == 0 && r->phonetic == 0;
 }
 
-static void keep(struct xml *x, struct text_buf *now)
+static void strings_keep(struct xml *x, struct text_buf *now)
 {
     struct book *b = x->book;
     uint32_t n = (uint32_t)value_unescape(now->p, now->n);
@@ -62,7 +62,7 @@ static void string_end(struct xml *x, const char *name)
     if (strcmp(name, "rPh") == 0)
         r->phonetic--;
     else if (strcmp(name, "si") == 0)
-        keep(x, &r->now);
+        strings_keep(x, &r->now);
     r->in_t = false;
 }
 

@@ -204,7 +204,7 @@ size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40])
 
 /* ---- texts ---- */
 
-static int hex4(const char *p)
+static int value_hex4(const char *p)
 {
     int v = 0;
 
@@ -226,8 +226,9 @@ size_t value_unescape(char *p, size_t n)
     if (n < 7 || !memmem(p, n, "_x", 2))
         return n;
     for (size_t i = 0; i < n; i++) {
-        int v = n - i >= 7 && p[i] == '_' && p[i + 1] == 'x' && p[i + 6] == '_' ? hex4(p + i + 2)
-                                                                                : -1;
+        int v = n - i >= 7 && p[i] == '_' && p[i + 1] == 'x' && p[i + 6] == '_'
+                    ? value_hex4(p + i + 2)
+                    : -1;
 
         /* NUL and halves of pairs are no text */
         if (v > 0 && (v < 0xD800 || v > 0xDFFF)) {

@@ -83,7 +83,7 @@ const char *xml_attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-static void on_start(void *arg, const char *name, const char **attributes)
+static void xml_on_start(void *arg, const char *name, const char **attributes)
 {
     struct xml *x = arg;
 
@@ -93,7 +93,7 @@ static void on_start(void *arg, const char *name, const char **attributes)
         x->start(x, element_name(x, name), attributes);
 }
 
-static void on_end(void *arg, const char *name)
+static void xml_on_end(void *arg, const char *name)
 {
     struct xml *x = arg;
 
@@ -102,7 +102,7 @@ static void on_end(void *arg, const char *name)
         x->end(x, element_name(x, name));
 }
 
-static void on_text(void *arg, const char *p, int n)
+static void xml_on_text(void *arg, const char *p, int n)
 {
     struct xml *x = arg;
 
@@ -123,7 +123,7 @@ void xml_clear(struct xml *x)
                   XML_GetCurrentByteCount(x->parser);
 }
 
-static bool feed(struct xml *x, const char *p, size_t n, bool last)
+static bool xml_feed(struct xml *x, const char *p, size_t n, bool last)
 {
     x->clear = false;
     x->fed += (long long)n;
@@ -151,7 +151,7 @@ static size_t next_stop(const struct xml *x, const char *p, size_t n)
 }
 
 /* Takes what can be taken of the bytes; -1: failed. */
-static long take(struct xml *x, char *p, size_t n, bool last)
+static long xml_take(struct xml *x, char *p, size_t n, bool last)
 {
     size_t at = 0;
 
@@ -166,14 +166,14 @@ static long take(struct xml *x, char *p, size_t n, bool last)
         if (at == n || (more && !last && n - at < ROOM))
             break;
         step = next_stop(x, p + at, n - at);
-        if (!feed(x, p + at, step, false))
+        if (!xml_feed(x, p + at, step, false))
             return -1;
         at += step;
     }
-    return last && !feed(x, "", 0, true) ? -1 : (long)at;
+    return last && !xml_feed(x, "", 0, true) ? -1 : (long)at;
 }
 
-static bool read_part(struct xml *x, struct zip_part *part)
+static bool xml_read_part(struct xml *x, struct zip_part *part)
 {
     char *room = cell_alloc(ROOM + ZIP_BLOCK + PLAIN_PAD);
     size_t have = 0;
@@ -188,7 +188,7 @@ static bool read_part(struct xml *x, struct zip_part *part)
             break;
         have += (size_t)n;
         memset(room + have, 0, PLAIN_PAD);
-        taken = take(x, room, have, n == 0);
+        taken = xml_take(x, room, have, n == 0);
         good = taken >= 0;
         if (good)
             memmove(room, room + taken, have -= (size_t)taken);
@@ -212,10 +212,10 @@ bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted)
     if (good) {
         XML_SetUserData(x->parser, x);
         XML_SetReturnNSTriplet(x->parser, 1);
-        XML_SetElementHandler(x->parser, on_start, on_end);
-        XML_SetCharacterDataHandler(x->parser, x->text ? on_text : NULL);
+        XML_SetElementHandler(x->parser, xml_on_start, xml_on_end);
+        XML_SetCharacterDataHandler(x->parser, x->text ? xml_on_text : NULL);
         XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
-        good = read_part(x, part);
+        good = xml_read_part(x, part);
     }
     if (x->parser)
         XML_ParserFree(x->parser);

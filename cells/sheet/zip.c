@@ -32,7 +32,7 @@ bool zip_fail(struct zip *zip, const char *code, const char *text)
     return false;
 }
 
-static bool broken(struct zip *zip, const char *text)
+static bool zip_broken(struct zip *zip, const char *text)
 {
     return zip_fail(zip, ERR_FILE_XLSX_INVALID, text);
 }
@@ -42,17 +42,17 @@ static uint32_t u16(const unsigned char *p)
     return (uint32_t)(p[0] | p[1] << 8);
 }
 
-static uint32_t u32(const unsigned char *p)
+static uint32_t zip_u32(const unsigned char *p)
 {
     return u16(p) | u16(p + 2) << 16;
 }
 
 static uint64_t u64(const unsigned char *p)
 {
-    return u32(p) | (uint64_t)u32(p + 4) << 32;
+    return zip_u32(p) | (uint64_t)zip_u32(p + 4) << 32;
 }
 
-static bool read_at(const struct zip *zip, uint64_t at, void *to, size_t n)
+static bool zip_read_at(const struct zip *zip, uint64_t at, void *to, size_t n)
 {
     size_t done = 0;
 
@@ -79,10 +79,11 @@ static bool read_end64(struct zip *zip, uint64_t end, struct directory *d)
 {
     unsigned char locator[LOCATOR_BYTES], record[END64_BYTES];
 
-    if (end < LOCATOR_BYTES || !read_at(zip, end - LOCATOR_BYTES, locator, sizeof(locator)) ||
-        u32(locator) != 0x07064b50 || !read_at(zip, u64(locator + 8), record, sizeof(record)) ||
-        u32(record) != 0x06064b50)
-        return broken(zip, "the archive's directory is missing");
+    if (end < LOCATOR_BYTES || !zip_read_at(zip, end - LOCATOR_BYTES, locator, sizeof(locator)) ||
+        zip_u32(locator) != 0x07064b50 ||
+        !zip_read_at(zip, u64(locator + 8), record, sizeof(record)) ||
+        zip_u32(record) != 0x06064b50)
+        return zip_broken(zip, "the archive's directory is missing");
     *d = (struct directory){u64(record + 48), u64(record + 40), u64(record + 32)};
     return true;
 }
@@ -93,24 +94,24 @@ static bool find_directory(struct zip *zip, struct directory *d)
     unsigned char *tail = cell_alloc(n);
     bool found = false;
 
-    if (n >= END_BYTES && read_at(zip, zip->size - n, tail, n))
+    if (n >= END_BYTES && zip_read_at(zip, zip->size - n, tail, n))
         for (size_t i = n - END_BYTES + 1; i > 0 && !found; i--) {
             const unsigned char *p = tail + i - 1;
             uint64_t end = zip->size - n + i - 1;
 
             /* the comment must fill the rest, so that nothing can stand for an end record by
              * chance */
-            if (u32(p) != 0x06054b50 || u16(p + 20) != n - (i - 1) - END_BYTES)
+            if (zip_u32(p) != 0x06054b50 || u16(p + 20) != n - (i - 1) - END_BYTES)
                 continue;
             found = true;
-            *d = (struct directory){u32(p + 16), u32(p + 12), u16(p + 10)};
+            *d = (struct directory){zip_u32(p + 16), zip_u32(p + 12), u16(p + 10)};
             if (d->at == UINT32_MAX || d->bytes == UINT32_MAX || d->entries == UINT16_MAX)
                 found = read_end64(zip, end, d);
             if (found && (d->at > end || end - d->at < d->bytes))
-                found = broken(zip, "the archive's directory is out of place");
+                found = zip_broken(zip, "the archive's directory is out of place");
         }
     free(tail);
-    return found || broken(zip, "the archive's directory is missing; was the file cut off?");
+    return found || zip_broken(zip, "the archive's directory is missing; was the file cut off?");
 }
 
 /* Reads sizes and places over 32 bits. */
@@ -139,7 +140,7 @@ static void wide_fields(
 }
 
 /* Tells whether the name is a plain relative path; others are not taken. */
-static bool good_name(const char *name, size_t n)
+static bool zip_good_name(const char *name, size_t n)
 {
     if (n == 0 || memchr(name, 0, n) || memchr(name, '\\', n) || memchr(name, ':', n) ||
         name[0] == '/')
@@ -164,21 +165,21 @@ static bool read_entries(struct zip *zip, const struct directory *d, const unsig
         struct zip_entry *e = &zip->entries[zip->n];
         size_t name, extra, comment;
 
-        if ((size_t)(end - p) < CENTRAL_BYTES || u32(p) != 0x02014b50)
-            return broken(zip, "the archive's directory is damaged");
+        if ((size_t)(end - p) < CENTRAL_BYTES || zip_u32(p) != 0x02014b50)
+            return zip_broken(zip, "the archive's directory is damaged");
         name = u16(p + 28);
         extra = u16(p + 30);
         comment = u16(p + 32);
         if ((size_t)(end - p) - CENTRAL_BYTES < name + extra + comment)
-            return broken(zip, "the archive's directory is damaged");
+            return zip_broken(zip, "the archive's directory is damaged");
         *e = (struct zip_entry){.flags = (uint16_t)u16(p + 8),
             .method = (uint16_t)u16(p + 10),
-            .crc = u32(p + 16),
-            .packed = u32(p + 20),
-            .header = u32(p + 42)};
-        wide_fields(p + CENTRAL_BYTES + name, extra, u32(p + 24) == UINT32_MAX, e);
-        if (!good_name((const char *)p + CENTRAL_BYTES, name))
-            return broken(zip, "the archive has a part with a forbidden name");
+            .crc = zip_u32(p + 16),
+            .packed = zip_u32(p + 20),
+            .header = zip_u32(p + 42)};
+        wide_fields(p + CENTRAL_BYTES + name, extra, zip_u32(p + 24) == UINT32_MAX, e);
+        if (!zip_good_name((const char *)p + CENTRAL_BYTES, name))
+            return zip_broken(zip, "the archive has a part with a forbidden name");
         e->name = cell_alloc(name + 1);
         memcpy(e->name, p + CENTRAL_BYTES, name);
         e->name[name] = 0;
@@ -194,24 +195,24 @@ static bool locate(struct zip *zip, struct zip_entry *e, uint64_t directory)
     char name[1024];
     size_t n = strlen(e->name);
 
-    if (!read_at(zip, e->header, local, sizeof(local)) || u32(local) != 0x04034b50 ||
+    if (!zip_read_at(zip, e->header, local, sizeof(local)) || zip_u32(local) != 0x04034b50 ||
         u16(local + 26) != n || n > sizeof(name) ||
-        !read_at(zip, e->header + LOCAL_BYTES, name, n) || memcmp(name, e->name, n) != 0)
-        return broken(zip, "the archive's directory and its parts do not agree");
+        !zip_read_at(zip, e->header + LOCAL_BYTES, name, n) || memcmp(name, e->name, n) != 0)
+        return zip_broken(zip, "the archive's directory and its parts do not agree");
     e->data = e->header + LOCAL_BYTES + n + u16(local + 28);
     if (e->data > directory || directory - e->data < e->packed)
-        return broken(zip, "a part of the archive reaches beyond its place");
+        return zip_broken(zip, "a part of the archive reaches beyond its place");
     return true;
 }
 
-static int by_place(const void *a, const void *b)
+static int zip_by_place(const void *a, const void *b)
 {
     const struct zip_entry *const *x = a, *const *y = b;
 
     return ((*x)->header > (*y)->header) - ((*x)->header < (*y)->header);
 }
 
-static int by_name(const void *a, const void *b)
+static int zip_by_name(const void *a, const void *b)
 {
     const struct zip_entry *const *x = a, *const *y = b;
 
@@ -225,14 +226,14 @@ static bool no_overlap_no_twins(struct zip *zip)
 
     for (size_t i = 0; i < zip->n; i++)
         sorted[i] = &zip->entries[i];
-    qsort(sorted, zip->n, sizeof(*sorted), by_place);
+    qsort(sorted, zip->n, sizeof(*sorted), zip_by_place);
     for (size_t i = 1; i < zip->n && good; i++)
         if (sorted[i - 1]->data + sorted[i - 1]->packed > sorted[i]->header)
-            good = broken(zip, "parts of the archive overlap");
-    qsort(sorted, zip->n, sizeof(*sorted), by_name);
+            good = zip_broken(zip, "parts of the archive overlap");
+    qsort(sorted, zip->n, sizeof(*sorted), zip_by_name);
     for (size_t i = 1; i < zip->n && good; i++)
         if (strcasecmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            good = broken(zip, "the archive has a part twice");
+            good = zip_broken(zip, "the archive has a part twice");
     free(sorted);
     return good;
 }
@@ -252,9 +253,9 @@ bool zip_open(struct zip *zip, int fd)
     zip->entries = cell_alloc((size_t)(d.entries + 1) * sizeof(*zip->entries));
     memset(zip->entries, 0, (size_t)(d.entries + 1) * sizeof(*zip->entries));
     bytes = cell_alloc((size_t)d.bytes + 1);
-    good = read_at(zip, d.at, bytes, (size_t)d.bytes)
+    good = zip_read_at(zip, d.at, bytes, (size_t)d.bytes)
                ? read_entries(zip, &d, bytes)
-               : broken(zip, "the archive's directory is damaged");
+               : zip_broken(zip, "the archive's directory is damaged");
     free(bytes);
     for (size_t i = 0; i < zip->n && good; i++)
         good = locate(zip, &zip->entries[i], d.at);
@@ -291,7 +292,7 @@ bool zip_part_open(
         return zip_fail(
             zip, ERR_FILE_ENCRYPTED, "the spreadsheet is encrypted; save it without a password");
     if (entry->method != STORED && entry->method != DEFLATED)
-        return broken(zip, "a part of the archive is packed in an unusual way");
+        return zip_broken(zip, "a part of the archive is packed in an unusual way");
     part->inflating = entry->method == DEFLATED;
     if (part->inflating && inflateInit2(&part->z, -MAX_WBITS) != Z_OK)
         cell_out_of_memory();
@@ -303,8 +304,8 @@ static bool refill(struct zip_part *part)
     uint64_t left = part->entry->packed - part->at;
     size_t n = left < sizeof(part->in) ? (size_t)left : sizeof(part->in);
 
-    if (n == 0 || !read_at(part->zip, part->entry->data + part->at, part->in, n))
-        return broken(part->zip, "a part of the archive is cut off");
+    if (n == 0 || !zip_read_at(part->zip, part->entry->data + part->at, part->in, n))
+        return zip_broken(part->zip, "a part of the archive is cut off");
     part->at += n;
     if (part->counted)
         part->zip->in += n;
@@ -325,7 +326,7 @@ static long inflate_some(struct zip_part *part, void *to, size_t room)
         e = inflate(&part->z, Z_NO_FLUSH);
         part->ended = e == Z_STREAM_END;
         if (e != Z_OK && e != Z_STREAM_END) {
-            broken(part->zip, "a part of the archive is damaged");
+            zip_broken(part->zip, "a part of the archive is damaged");
             return -1;
         }
     }
@@ -337,8 +338,8 @@ static long copy_some(struct zip_part *part, void *to, size_t room)
     uint64_t left = part->entry->packed - part->at;
     size_t n = left < room ? (size_t)left : room;
 
-    if (n > 0 && !read_at(part->zip, part->entry->data + part->at, to, n)) {
-        broken(part->zip, "a part of the archive is cut off");
+    if (n > 0 && !zip_read_at(part->zip, part->entry->data + part->at, to, n)) {
+        zip_broken(part->zip, "a part of the archive is cut off");
         return -1;
     }
     part->at += n;
@@ -367,7 +368,7 @@ long zip_part_read(struct zip_part *part, void *to, size_t room)
         return -1;
     }
     if (part->ended && !was_ended && part->crc != part->entry->crc) {
-        broken(zip, "a part of the archive is damaged: its checksum is wrong");
+        zip_broken(zip, "a part of the archive is damaged: its checksum is wrong");
         return -1;
     }
     return n;

@@ -31,7 +31,7 @@ struct cell_run {
     struct cell_result result;
 };
 
-static void finish(struct cell_run *r, enum cell_status status, const char *reason)
+static void cell_run_finish(struct cell_run *r, enum cell_status status, const char *reason)
 {
     if (r->over)
         return;
@@ -52,7 +52,7 @@ int64_t cell_run_due_us(const struct cell_run *r)
 }
 
 /* Finds out how it came that the other end is closed. */
-static void closed(struct cell_run *r)
+static void cell_run_closed(struct cell_run *r)
 {
     int code = 0, status = 0;
     bool gone = cell_wait_end(r->cell, LEAVE_MS, &code, &status);
@@ -65,24 +65,24 @@ static void closed(struct cell_run *r)
                (code != CLD_KILLED || status != SIGKILL);
     }
     if (atomic_load(&r->canceled)) {
-        finish(r, CELL_CANCELED, "the run was canceled");
+        cell_run_finish(r, CELL_CANCELED, "the run was canceled");
     } else if (!gone) {
-        finish(r, CELL_PROTOCOL, "the cell closed its socket and went on");
+        cell_run_finish(r, CELL_PROTOCOL, "the cell closed its socket and went on");
     } else if (code == CLD_EXITED && status == CELL_EXIT_MEMORY) {
-        finish(r, CELL_MEMORY, "the cell ran out of memory");
+        cell_run_finish(r, CELL_MEMORY, "the cell ran out of memory");
     } else if (code == CLD_EXITED) {
         snprintf(r->result.reason, sizeof(r->result.reason), "the cell ended with code %d", status);
-        finish(r, CELL_CRASHED, r->result.reason);
+        cell_run_finish(r, CELL_CRASHED, r->result.reason);
     } else {
         r->result.signal = status;
         snprintf(r->result.reason, sizeof(r->result.reason), "the cell was ended by signal %d (%s)",
             status, sigdescr_np(status) ? sigdescr_np(status) : "unknown");
-        finish(r, CELL_CRASHED, r->result.reason);
+        cell_run_finish(r, CELL_CRASHED, r->result.reason);
     }
 }
 
 /* Waits for the socket until the run is due. False: the run is over. */
-static bool wait_for(struct cell_run *r, short events)
+static bool cell_run_wait_for(struct cell_run *r, short events)
 {
     for (;;) {
         struct pollfd p = {.fd = r->cell->sock, .events = events};
@@ -91,7 +91,7 @@ static bool wait_for(struct cell_run *r, short events)
         int n;
 
         if (left <= 0) {
-            finish(r, CELL_DEADLINE,
+            cell_run_finish(r, CELL_DEADLINE,
                 r->deadline_us && r->deadline_us <= clock_monotonic_us()
                     ? "the cell did not end in time"
                     : "the cell was silent for too long");
@@ -101,7 +101,7 @@ static bool wait_for(struct cell_run *r, short events)
         if (n > 0)
             return true;
         if (n < 0 && errno != EINTR) {
-            finish(r, CELL_PROTOCOL, strerror(errno));
+            cell_run_finish(r, CELL_PROTOCOL, strerror(errno));
             return false;
         }
     }
@@ -109,7 +109,8 @@ static bool wait_for(struct cell_run *r, short events)
 
 /* ---- sending ---- */
 
-static bool send_all(struct cell_run *r, struct frame_head head, wharf_str payload, const int *fds)
+static bool cell_run_send_all(
+    struct cell_run *r, struct frame_head head, wharf_str payload, const int *fds)
 {
     union {
         struct cmsghdr align;
@@ -138,12 +139,12 @@ static bool send_all(struct cell_run *r, struct frame_head head, wharf_str paylo
         if (n > 0) {
             sent += (size_t)n;
         } else if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-            closed(r);
+            cell_run_closed(r);
             return false;
         } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-            finish(r, CELL_PROTOCOL, strerror(errno));
+            cell_run_finish(r, CELL_PROTOCOL, strerror(errno));
             return false;
-        } else if (!wait_for(r, POLLOUT)) {
+        } else if (!cell_run_wait_for(r, POLLOUT)) {
             return false;
         }
     }
@@ -191,9 +192,9 @@ static void send_call(struct cell_run *r, const struct cell_call *call)
             break;
     }
     if (n == call->n_fds)
-        send_all(r, head, call->payload, fds);
+        cell_run_send_all(r, head, call->payload, fds);
     else
-        finish(r, CELL_UNAVAILABLE, r->result.reason);
+        cell_run_finish(r, CELL_UNAVAILABLE, r->result.reason);
     while (n > 0)
         close(fds[--n]);
 }
@@ -210,14 +211,14 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
     r->quiet_us = call->quiet_us;
     if (call->n_fds > FRAME_FDS_MAX || call->payload.n > FRAME_MAX ||
         (!call->deadline_us && !call->quiet_us)) {
-        finish(r, CELL_UNAVAILABLE,
+        cell_run_finish(r, CELL_UNAVAILABLE,
             "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
         return r;
     }
     r->cell = cell_pool_take(
         p, call, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
     if (!r->cell) {
-        finish(r, CELL_UNAVAILABLE, r->result.reason);
+        cell_run_finish(r, CELL_UNAVAILABLE, r->result.reason);
         return r;
     }
     r->heard_us = clock_monotonic_us();
@@ -229,12 +230,13 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
 
 /* ---- hearing ---- */
 
-static enum cell_event take_frame(struct cell_run *r, const struct frame *f, wharf_str *ret_payload)
+static enum cell_event cell_run_take_frame(
+    struct cell_run *r, const struct frame *f, wharf_str *ret_payload)
 {
     r->waiting = false;
     *ret_payload = (wharf_str){f->payload, f->head.size};
     if (f->head.id != r->cell->call_id) {
-        finish(r, CELL_PROTOCOL, "the cell spoke of a call that is not running");
+        cell_run_finish(r, CELL_PROTOCOL, "the cell spoke of a call that is not running");
         return CELL_EVENT_END;
     }
     switch ((enum frame_type)f->head.type) {
@@ -245,13 +247,13 @@ static enum cell_event take_frame(struct cell_run *r, const struct frame *f, wha
         return CELL_EVENT_ASK;
     case FRAME_RESULT:
         r->cell->peak_kib = f->head.extra;
-        finish(r, CELL_OK, "");
+        cell_run_finish(r, CELL_OK, "");
         return CELL_EVENT_END;
     case FRAME_FAILED:
         r->cell->peak_kib = f->head.extra;
         snprintf(r->result.reason, sizeof(r->result.reason), "%.*s",
             (int)(f->head.size < 255 ? f->head.size : 255), f->payload);
-        finish(r, CELL_FAILED, r->result.reason);
+        cell_run_finish(r, CELL_FAILED, r->result.reason);
         return CELL_EVENT_END;
     case FRAME_HELLO:
     case FRAME_CALL:
@@ -259,19 +261,19 @@ static enum cell_event take_frame(struct cell_run *r, const struct frame *f, wha
     case FRAME_AHEAD:
         break;
     }
-    finish(r, CELL_PROTOCOL, "the cell sent a frame that only its parent sends");
+    cell_run_finish(r, CELL_PROTOCOL, "the cell sent a frame that only its parent sends");
     return CELL_EVENT_END;
 }
 
 /* Reads what is there. False: the run is over. */
-static bool receive(struct cell_run *r)
+static bool cell_run_receive(struct cell_run *r)
 {
     size_t room;
     char *to = frame_reader_room(&r->cell->reader, &room);
     ssize_t n;
 
     if (!to) {
-        finish(r, CELL_PROTOCOL, "no memory for what the cell sends");
+        cell_run_finish(r, CELL_PROTOCOL, "no memory for what the cell sends");
         return false;
     }
     /* without room for control data the kernel drops descriptors that the cell may send */
@@ -282,7 +284,7 @@ static bool receive(struct cell_run *r)
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
-    closed(r);
+    cell_run_closed(r);
     return false;
 }
 
@@ -290,7 +292,7 @@ enum cell_event cell_run_next(struct cell_run *r, bool wait, wharf_str *ret_payl
 {
     *ret_payload = (wharf_str){"", 0};
     if (!r->over && r->asked)
-        finish(r, CELL_PROTOCOL, "a question of the cell was not answered");
+        cell_run_finish(r, CELL_PROTOCOL, "a question of the cell was not answered");
     /* the time that our side took since the last frame is not the cell's; pieces of a frame do
      * not count as signs of life */
     if (!r->waiting)
@@ -302,13 +304,14 @@ enum cell_event cell_run_next(struct cell_run *r, bool wait, wharf_str *ret_payl
         struct pollfd p = {.fd = r->cell->sock, .events = POLLIN};
 
         if (got > 0)
-            return take_frame(r, &f, ret_payload);
+            return cell_run_take_frame(r, &f, ret_payload);
         if (got < 0)
-            finish(r, CELL_PROTOCOL, "the cell sent a frame that is too large or of no known type");
+            cell_run_finish(
+                r, CELL_PROTOCOL, "the cell sent a frame that is too large or of no known type");
         else if (!wait && poll(&p, 1, 0) == 0 && clock_monotonic_us() < cell_run_due_us(r))
             return CELL_EVENT_NONE;
-        else if (wait_for(r, POLLIN))
-            receive(r);
+        else if (cell_run_wait_for(r, POLLIN))
+            cell_run_receive(r);
     }
     return CELL_EVENT_END;
 }
@@ -323,9 +326,9 @@ void cell_run_answer(struct cell_run *r, bool refused, wharf_str text)
     r->heard_us = clock_monotonic_us();
     head.id = r->cell->call_id;
     if (text.n > FRAME_MAX)
-        finish(r, CELL_PROTOCOL, "the answer is larger than 64 MiB");
+        cell_run_finish(r, CELL_PROTOCOL, "the answer is larger than 64 MiB");
     else
-        send_all(r, head, text, NULL);
+        cell_run_send_all(r, head, text, NULL);
 }
 
 const struct cell_result *cell_run_result(const struct cell_run *r)
@@ -354,7 +357,7 @@ void cell_run_end(struct cell_run *r)
 {
     if (!r)
         return;
-    finish(r, CELL_CANCELED, "the run was given up");
+    cell_run_finish(r, CELL_CANCELED, "the run was given up");
     if (r->cell) {
         const struct frame_reader *in = &r->cell->reader;
         bool healthy = r->result.status <= CELL_FAILED && !r->spoilt && !atomic_load(&r->canceled);
@@ -373,7 +376,8 @@ struct cell_result cell_call(struct cell_pool *p, const struct cell_call *call, 
     enum cell_event event = cell_run_next(r, true, &payload);
 
     if (event != CELL_EVENT_END)
-        finish(r, CELL_PROTOCOL, "the cell sent a block or a question in a call that takes none");
+        cell_run_finish(
+            r, CELL_PROTOCOL, "the cell sent a block or a question in a call that takes none");
     else if (r->result.status == CELL_OK && result)
         buf_adds(result, payload);
     outcome = r->result;

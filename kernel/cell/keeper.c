@@ -36,7 +36,7 @@ static void start_failed(struct cell_pool *p, const char *why)
     snprintf(p->problem, sizeof(p->problem), "%s", why);
 }
 
-static void start_one(struct cell_pool *p)
+static void keeper_start_one(struct cell_pool *p)
 {
     struct cell *c = calloc(1, sizeof(*c));
     int e = c ? 0 : ENOMEM;
@@ -74,7 +74,7 @@ static void start_missing(struct cell_pool *p)
         wanted = p->kind.min - live;
     for (; wanted > 0 && live < p->kind.max && !p->stopping && clock_monotonic_us() >= p->retry_us;
          wanted--, live++)
-        start_one(p);
+        keeper_start_one(p);
 }
 
 static void not_started(struct cell_pool *p, struct cell *c, const char *why)
@@ -128,7 +128,7 @@ static void leave_idle(struct cell_pool *p, struct cell *c)
 }
 
 /* Ends what is too old, too late or not needed; all that is not in use when the pool stops. */
-static void look_after(struct cell_pool *p, int64_t now)
+static void keeper_look_after(struct cell_pool *p, int64_t now)
 {
     unsigned live = p->n_all;
 
@@ -152,7 +152,7 @@ static void look_after(struct cell_pool *p, int64_t now)
 
 /* Reaps processes that ended, whether they were told to or not. Those in use are left to their
  * run. */
-static void reap(struct cell_pool *p)
+static void keeper_reap(struct cell_pool *p)
 {
     for (struct cell **at = &p->all; *at;) {
         struct cell *c = *at;
@@ -197,7 +197,7 @@ static size_t watch_list(const struct cell_pool *p, struct pollfd *watched)
 }
 
 /* Lets the cells step back. Returns false when some are to be asked for again soon. */
-static bool step_back(const struct cell_pool *p)
+static bool keeper_step_back(const struct cell_pool *p)
 {
     bool all = true;
 
@@ -206,7 +206,7 @@ static bool step_back(const struct cell_pool *p)
     return all;
 }
 
-static int pause_ms(const struct cell_pool *p)
+static int keeper_pause_ms(const struct cell_pool *p)
 {
     int64_t now = clock_monotonic_us(), left = SECOND;
 
@@ -231,13 +231,13 @@ void *cell_keeper(void *pool)
             if (c->state == CELL_STARTING)
                 hear_hello(p, c);
         }
-        look_after(p, clock_monotonic_us());
-        reap(p);
+        keeper_look_after(p, clock_monotonic_us());
+        keeper_reap(p);
         if (p->stopping && !p->all)
             break;
         start_missing(p);
         n = watch_list(p, watched);
-        limit = step_back(p) ? pause_ms(p) : AGAIN_MS;
+        limit = keeper_step_back(p) ? keeper_pause_ms(p) : AGAIN_MS;
         pthread_mutex_unlock(&p->lock);
         poll(watched, n, limit);
         if (watched[0].revents && read(p->wake_fd, &drained, sizeof(drained)) < 0 &&

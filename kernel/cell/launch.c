@@ -15,7 +15,8 @@
 
 #include "util/turns.h"
 
-static int prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int sock, int log_fd)
+static int launch_prepare(
+    posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int sock, int log_fd)
 {
     sigset_t all, none;
     int e;
@@ -63,7 +64,7 @@ static int spawn_program(const struct cell_pool *p, struct cell *c, int sock)
         posix_spawn_file_actions_destroy(&files);
         return ENOMEM;
     }
-    e = prepare(&files, &attr, sock, p->kind.log_fd);
+    e = launch_prepare(&files, &attr, sock, p->kind.log_fd);
     if (!e)
         e = posix_spawn(&c->pid, p->program, &files, &attr, argv, (char *const *)env);
     posix_spawnattr_destroy(&attr);

@@ -83,7 +83,7 @@ void cell_pool_count(struct cell_pool *p, enum cell_status status)
 
 /* Tells whether an idle cell says nothing. One that does, or that is gone, is not given to
  * anybody. */
-static bool is_quiet(const struct cell *c)
+static bool pool_is_quiet(const struct cell *c)
 {
     char byte;
 
@@ -102,7 +102,7 @@ void cell_pool_unlist(struct cell_pool *p, struct cell *c)
     p->n_owned -= c->owner[0] != 0;
 }
 
-static void retire(struct cell_pool *p, struct cell *c)
+static void pool_retire(struct cell_pool *p, struct cell *c)
 {
     c->state = CELL_DYING;
     cell_kill(c);
@@ -149,15 +149,15 @@ static struct cell *take_idle(struct cell_pool *p, const char *owner, uint64_t m
 
     if (!c && other && is_full(p)) {
         cell_pool_unlist(p, other);
-        retire(p, other);
+        pool_retire(p, other);
     }
     if (!c)
         return NULL;
     cell_pool_unlist(p, c);
     c->state = CELL_BUSY;
-    if (is_quiet(c))
+    if (pool_is_quiet(c))
         return c;
-    retire(p, c);
+    pool_retire(p, c);
     return NULL;
 }
 
@@ -218,7 +218,7 @@ static bool others_wait(const struct cell_pool *p, const struct cell *c)
     return others > coming && is_full(p);
 }
 
-static void enlist(struct cell_pool *p, struct cell *c)
+static void pool_enlist(struct cell_pool *p, struct cell *c)
 {
     c->state = CELL_IDLE;
     c->below = p->idle;
@@ -259,9 +259,9 @@ void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_
         pthread_mutex_lock(&p->lock);
         c->mark = mark;
         if (sent && !p->stopping)
-            enlist(p, c);
+            pool_enlist(p, c);
         else
-            retire(p, c);
+            pool_retire(p, c);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -278,7 +278,7 @@ void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
         cell_kill(c);
     if (healthy && !worn && !p->stopping) {
         c->since_us = clock_monotonic_us();
-        enlist(p, c);
+        pool_enlist(p, c);
         pthread_mutex_unlock(&p->lock);
         return;
     }

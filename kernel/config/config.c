@@ -181,7 +181,7 @@ static void push_value(lua_State *lua, const char *text)
 
 /* Replaces the table on top of the stack by its member of that name, made when absent. False:
  * the member is no table. */
-static bool step_into(lua_State *lua, const char *name, size_t n)
+static bool config_step_into(lua_State *lua, const char *name, size_t n)
 {
     int type;
 
@@ -217,7 +217,7 @@ static void override_module(
 
     lua_pushvalue(lua, -1);
     for (size_t n = strcspn(part, "."); good && part[n]; n = strcspn(part, ".")) {
-        good = step_into(lua, part, n);
+        good = config_step_into(lua, part, n);
         part += n + 1;
     }
     if (good) {
@@ -344,7 +344,7 @@ static void fill_derived(struct config *c)
     c->module_path = arena_printf(c->arena, "%s/../modules:%s/../lib/wharf/1", exe, exe).p;
 }
 
-static void read_all(
+static void config_read_all(
     struct reading *r, const char *file, const struct config_override *sets, size_t n_sets)
 {
     size_t count;
@@ -451,7 +451,7 @@ struct config *config_load_kept(int fd, const char *file, const struct config_ov
     c->file = file ? arena_dupz(arena, file).p : NULL;
     c->kept_fd = fd;
     buf_init(&r.errs.text, ERROR_TEXT_MAX);
-    read_all(&r, file, sets, n_sets);
+    config_read_all(&r, file, sets, n_sets);
     if (r.errs.count) {
         *ret_error = arena_dup_str(err, buf_str(&r.errs.text));
         config_free(c);

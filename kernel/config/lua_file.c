@@ -57,7 +57,7 @@ static void stop_endless(lua_State *lua, lua_Debug *ar)
 
 /* Reads the whole file, or what was kept of it: that is one description of several processes,
  * whose place in it nobody may move. */
-static bool read_whole(
+static bool lua_file_read_whole(
     int kept_fd, const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
 {
     int fd = kept_fd >= 0 ? kept_fd : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -117,7 +117,7 @@ lua_State *settings_file_run(
     wharf_str text = {"", 0}, name = arena_printf(c->arena, "@%s", file ? file : "");
     lua_State *lua;
 
-    if (file && !read_whole(c->kept_fd, file, c->arena, &text, errs))
+    if (file && !lua_file_read_whole(c->kept_fd, file, c->arena, &text, errs))
         return NULL;
     memory->limit = MEMORY_MAX;
     lua = lua_newstate(capped_alloc, memory);
@@ -144,7 +144,7 @@ lua_State *settings_file_run(
     return lua;
 }
 
-static bool is_word(char c)
+static bool lua_file_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -159,12 +159,12 @@ static bool line_assigns(const char *line, size_t n, const char *name, size_t na
     for (size_t i = 0; i + name_n <= n; i++) {
         size_t after = i + name_n;
 
-        if (memcmp(line + i, name, name_n) != 0 || (i && is_word(line[i - 1])) ||
-            (after < n && is_word(line[after])))
+        if (memcmp(line + i, name, name_n) != 0 || (i && lua_file_is_word(line[i - 1])) ||
+            (after < n && lua_file_is_word(line[after])))
             continue;
         while (after < n && strchr(" \t\"'].", line[after]))
             after++;
-        if (after < n && (line[after] == '=' || is_word(line[after])))
+        if (after < n && (line[after] == '=' || lua_file_is_word(line[after])))
             return true;
     }
     return false;

@@ -276,7 +276,8 @@ const char *settings_suggest(const char *key)
 static const char *const at_start[] = {
     "listen", "admin.listen", "user", "data", "database.url", "migrate", "workers", "jobs.workers"};
 
-static bool differs(const struct setting *s, const struct config *a, const struct config *b)
+static bool settings_differs(
+    const struct setting *s, const struct config *a, const struct config *b)
 {
     const void *x = (const char *)a + s->offset, *y = (const char *)b + s->offset;
 
@@ -291,7 +292,7 @@ wharf_str config_needs_restart(
     wharf_str names = {"", 0};
 
     for (size_t i = 0; i < sizeof(at_start) / sizeof(at_start[0]); i++)
-        if (differs(settings_find(at_start[i]), running, fresh))
+        if (settings_differs(settings_find(at_start[i]), running, fresh))
             names = arena_printf(a, "%s%s%s", names.p, names.n ? ", " : "", at_start[i]);
     return names;
 }
@@ -309,14 +310,14 @@ void problem(struct problems *p, const char *where, const char *fmt, ...)
     buf_addf(&p->text, "%s: %s", where, line);
 }
 
-static void *place(struct config *c, const struct setting *s)
+static void *settings_place(struct config *c, const struct setting *s)
 {
     return (char *)c + s->offset;
 }
 
 static void store_text(struct config *c, const struct setting *s, const char *text)
 {
-    *(const char **)place(c, s) = arena_dupz(c->arena, text).p;
+    *(const char **)settings_place(c, s) = arena_dupz(c->arena, text).p;
 }
 
 static void store_int(struct config *c, const struct setting *s, int64_t value, const char *where,
@@ -327,7 +328,7 @@ static void store_int(struct config *c, const struct setting *s, int64_t value, 
             (long long)s->max);
         return;
     }
-    *(int64_t *)place(c, s) = value;
+    *(int64_t *)settings_place(c, s) = value;
 }
 
 static bool is_choice(const char *choices, const char *word)
@@ -355,7 +356,7 @@ static void store_choice(struct config *c, const struct setting *s, const char *
     }
     for (uint32_t i = 0; i < 4; i++)
         if (strcmp(text, levels[i]) == 0)
-            *(uint32_t *)place(c, s) = WHARF_LOG_ERROR + i;
+            *(uint32_t *)settings_place(c, s) = WHARF_LOG_ERROR + i;
 }
 
 static void store_list(struct config *c, const struct setting *s, const char *text)
@@ -375,7 +376,7 @@ static void store_list(struct config *c, const struct setting *s, const char *te
             items[count++] = arena_dup(c->arena, text + from, to - from).p;
         text += n + (text[n] == ',');
     }
-    *(struct config_list *)place(c, s) = (struct config_list){items, count};
+    *(struct config_list *)settings_place(c, s) = (struct config_list){items, count};
 }
 
 static bool parse_bool(const char *text, bool *ret_value)
@@ -410,7 +411,7 @@ void setting_from_text(struct config *c, const struct setting *s, const char *te
             store_int(c, s, number, where, errs);
         return;
     case SET_BOOL:
-        if (!parse_bool(text, place(c, s)))
+        if (!parse_bool(text, settings_place(c, s)))
             problem(errs, where, "%s must be true or false, not \"%s\"", s->key, text);
         return;
     case SET_LIST:
@@ -446,7 +447,7 @@ static void list_from_lua(struct config *c, const struct setting *s, lua_State *
     if (!good || keys != n)
         problem(errs, where, "%s must be a list of texts, like {\"a\", \"b\"}", s->key);
     else
-        *(struct config_list *)place(c, s) = (struct config_list){items, n};
+        *(struct config_list *)settings_place(c, s) = (struct config_list){items, n};
 }
 
 void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua, const char *where,
@@ -473,7 +474,7 @@ void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua,
             problem(
                 errs, where, "%s must be true or false, not a %s", s->key, luaL_typename(lua, -1));
         else
-            *(bool *)place(c, s) = lua_toboolean(lua, -1);
+            *(bool *)settings_place(c, s) = lua_toboolean(lua, -1);
         return;
     case SET_TEXT:
     case SET_CHOICE:

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *must(void *p)
+static void *ahead_must(void *p)
 {
     if (p)
         return p;
@@ -13,7 +13,7 @@ static void *must(void *p)
     abort();
 }
 
-static char *put(char *at, const char *from, size_t n)
+static char *ahead_put(char *at, const char *from, size_t n)
 {
     if (n)
         memcpy(at, from, n);
@@ -30,16 +30,16 @@ void ahead_add(struct ahead *a, const struct db_statement *s)
 
     for (size_t i = 0; i < n_args; i++)
         size += args[i].n + 1;
-    copies = must(malloc(size));
+    copies = ahead_must(malloc(size));
     at = (char *)(copies + n_args);
     for (size_t i = 0; i < n_args; i++) {
         copies[i] = (struct sql_arg){args[i].p ? at : NULL, args[i].n};
-        at = put(at, args[i].p, args[i].p ? args[i].n : 0);
+        at = ahead_put(at, args[i].p, args[i].p ? args[i].n : 0);
     }
-    put(at, s->sql, text);
+    ahead_put(at, s->sql, text);
     if (a->n + 1 >= a->cap) {
         a->cap = a->cap ? 2 * a->cap : 8;
-        a->list = must(realloc(a->list, a->cap * sizeof(*a->list)));
+        a->list = ahead_must(realloc(a->list, a->cap * sizeof(*a->list)));
     }
     a->list[a->n] = *s;
     a->list[a->n].sql = at;

@@ -54,7 +54,7 @@ static void pause_us(long us)
     nanosleep(&t, NULL);
 }
 
-static int open_log(const struct cluster *c)
+static int cluster_open_log(const struct cluster *c)
 {
     struct stat st;
     int fd = open(c->place.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
@@ -64,7 +64,8 @@ static int open_log(const struct cluster *c)
     return fd;
 }
 
-static struct spawn child_of(const struct cluster *c, const char *const *argv, int in, int log)
+static struct spawn cluster_child_of(
+    const struct cluster *c, const char *const *argv, int in, int log)
 {
     return (struct spawn){.argv = argv,
         .env = child_env,
@@ -100,8 +101,8 @@ static wharf_str log_tail(const struct cluster *c, struct arena *a)
 
 static bool run_to_end(struct cluster *c, const char *const *argv, int in)
 {
-    int log = open_log(c), status;
-    struct spawn s = child_of(c, argv, in, log);
+    int log = cluster_open_log(c), status;
+    struct spawn s = cluster_child_of(c, argv, in, log);
 
     status = spawn_wait(&s);
     if (log >= 0)
@@ -143,7 +144,7 @@ static bool append_settings(const struct cluster *c, const char *pgdata)
 /* Makes the cluster under another name and renames it when complete: a start that was cut short
  * leaves nothing that looks like a cluster. Rows compare by byte (lc_collate C) and letters are
  * those of Unicode (lc_ctype C.UTF-8). */
-static bool make(struct cluster *c, wharf_str *ret_error)
+static bool cluster_make(struct cluster *c, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(c->a, "%s.new", c->place.pgdata).p;
     const char *argv[] = {arena_printf(c->a, "%s/initdb", c->place.bin).p, "-D", fresh, "-U",
@@ -280,7 +281,7 @@ static bool make_socket_dir(struct cluster *c, wharf_str *ret_error)
     return false;
 }
 
-static bool launch(struct cluster *c)
+static bool cluster_launch(struct cluster *c)
 {
     const char *sockets = arena_printf(c->a, "unix_socket_directories=%s", c->socket_dir).p;
     /* the folder says who comes to the socket */
@@ -289,8 +290,8 @@ static bool launch(struct cluster *c)
     const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "-D", c->place.pgdata,
         "-c", sockets, "-c", "listen_addresses=", "-c", "port=5432", "-c", mode, "-c",
         "logging_collector=off", NULL};
-    int log = open_log(c);
-    struct spawn s = child_of(c, argv, -1, log);
+    int log = cluster_open_log(c);
+    struct spawn s = cluster_child_of(c, argv, -1, log);
 
     s.death_signal = SIGINT; /* fast shutdown */
     s.short_turns = true;
@@ -327,7 +328,7 @@ static bool wait_ready(struct cluster *c, wharf_str *ret_error)
  * memory until each of its processes has seen that the first one is gone. */
 static bool launch_until_ready(struct cluster *c, wharf_str *ret_error)
 {
-    for (long waited = 0; launch(c); waited += LEFT_US) {
+    for (long waited = 0; cluster_launch(c); waited += LEFT_US) {
         if (wait_ready(c, ret_error))
             return true;
         if (waited >= ORPHAN_WAIT_S * 1000000L || !strstr(ret_error->p, "shared memory block"))
@@ -355,7 +356,7 @@ struct cluster *cluster_start(const char *data_dir, const gid_t *guests, struct 
     if (!cluster_place(&c->place, data_dir, a, ret_error))
         return NULL;
     if (access(arena_printf(a, "%s/PG_VERSION", c->place.pgdata).p, F_OK) != 0 &&
-        !make(c, ret_error))
+        !cluster_make(c, ret_error))
         return NULL;
     if (!clear_orphan(c, ret_error) || !make_socket_dir(c, ret_error))
         return NULL;
@@ -382,7 +383,7 @@ bool cluster_revive(struct cluster *c)
 {
     /* what is left of a killed server still holds its shared memory: then this one ends at once
      * and we are called again */
-    return launch(c);
+    return cluster_launch(c);
 }
 
 const char *cluster_running(const char *data_dir, struct arena *a)

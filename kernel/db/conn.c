@@ -73,7 +73,7 @@ static bool params_fit(size_t n_args, struct db_error *e)
 
 /* Prepares what the connection has not prepared yet, while it may have more. Returns false when it
  * was refused. */
-static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db_error *e)
+static bool conn_prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db_error *e)
 {
     char name[18];
     PGresult *r;
@@ -106,7 +106,7 @@ static bool bind(const struct db_conn *c, uint64_t hash, const struct sql_arg *a
     return c->prepared && statement_known(&c->known, hash);
 }
 
-static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_arg *args,
+static PGresult *conn_run_once(struct db_conn *c, const char *sql, const struct sql_arg *args,
     size_t n_args, struct db_error *e)
 {
     uint64_t hash = statement_hash(sql);
@@ -114,7 +114,7 @@ static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_a
     char name[18];
     PGresult *r;
 
-    if (!params_fit(n_args, e) || !prepare(c, sql, hash, e))
+    if (!params_fit(n_args, e) || !conn_prepare(c, sql, hash, e))
         return NULL;
     r = bind(c, hash, args, n_args, values, name)
             ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
@@ -209,7 +209,7 @@ static PGresult *run_piece(
 
     for (size_t i = 0; i < n; i++) {
         if (!params_fit(statements[i].n_args, e) ||
-            !prepare(c, statements[i].sql, statement_hash(statements[i].sql), e))
+            !conn_prepare(c, statements[i].sql, statement_hash(statements[i].sql), e))
             return NULL;
     }
     sent = PQenterPipelineMode(c->pg);
@@ -249,7 +249,7 @@ static PGresult *run_in_order(
 
 /* Runs a statement when nothing waits before it. Outside a transaction, what has to be said for it
  * alone goes with it, as one transaction. */
-static PGresult *run_alone(
+static PGresult *conn_run_alone(
     struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
 {
     struct db_statement list[3];
@@ -257,13 +257,13 @@ static PGresult *run_alone(
     size_t n = 0;
 
     if (c->open)
-        return run_once(c, s->sql, s->args, s->n_args, e);
+        return conn_run_once(c, s->sql, s->args, s->n_args, e);
     if (deadline_tell(&c->deadline, &list[n]))
         n++;
     if (one_plan && c->prepared)
         list[n++] = (struct db_statement){.sql = DB_ONE_PLAN};
     list[n++] = *s;
-    r = n > 1 ? run_piece(c, list, n, e) : run_once(c, s->sql, s->args, s->n_args, e);
+    r = n > 1 ? run_piece(c, list, n, e) : conn_run_once(c, s->sql, s->args, s->n_args, e);
     deadline_transaction(&c->deadline);
     return r;
 }
@@ -293,7 +293,7 @@ PGresult *conn_run_behind(struct db_conn *c, const struct db_statement *last, st
     return r;
 }
 
-static bool flush(struct db_conn *c, struct db_error *e)
+static bool conn_flush(struct db_conn *c, struct db_error *e)
 {
     PGresult *r;
 
@@ -385,9 +385,9 @@ bool db_start(struct db_conn *c, struct sql *s)
         return false;
     c->unprepared.status = DB_OK;
     tell_deadline(c);
-    if (flush(c, &c->unprepared) && !tx_is_open(c->pg))
+    if (conn_flush(c, &c->unprepared) && !tx_is_open(c->pg))
         return false;
-    if (c->unprepared.status == DB_OK && prepare(c, sql, hash, &c->unprepared) &&
+    if (c->unprepared.status == DB_OK && conn_prepare(c, sql, hash, &c->unprepared) &&
         (!bind(c, hash, s->args, s->n_args, values, name) ||
             !PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0)))
         return false;
@@ -418,7 +418,7 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
     return r;
 }
 
-static PGresult *run(
+static PGresult *conn_run(
     struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
 {
     PGresult *r;
@@ -434,13 +434,13 @@ static PGresult *run(
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
     }
-    r = run_alone(c, s, one_plan, ret_error);
+    r = conn_run_alone(c, s, one_plan, ret_error);
     /* A statement alone on a connection that had died while idle did not run: the new connection
      * may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
-        r = run_alone(c, s, one_plan, ret_error);
+        r = conn_run_alone(c, s, one_plan, ret_error);
     for (int i = 0; i < 3 && !r && !c->open && stale(ret_error); i++) /* as many as go together */
-        r = run_alone(c, s, one_plan, ret_error);
+        r = conn_run_alone(c, s, one_plan, ret_error);
     if (r)
         ret_error->status = DB_OK; /* of an attempt before it may be left */
     return r;
@@ -455,7 +455,7 @@ static PGresult *run_metered(
     c->ran++;
     turns_session_nice(&c->session, STEP_BACK_NICE); /* if it was not yet */
     db_meter_busy(&c->counted, true);
-    r = run(c, s, one_plan, ret_error);
+    r = conn_run(c, s, one_plan, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, c->open);
     return r;
@@ -543,7 +543,7 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     if (!in_time(c, ret_error))
         return false;
     tell_deadline(c);
-    if (!flush(c, ret_error))
+    if (!conn_flush(c, ret_error))
         return false;
     r = copy_run(c->pg, sql, rows);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
@@ -567,7 +567,7 @@ static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error 
     PGresult *r;
 
     conn_settle(c);
-    if (!conn_alive(c, e) || !flush(c, e))
+    if (!conn_alive(c, e) || !conn_flush(c, e))
         return e->status;
     *e = (struct db_error){.status = DB_OK};
     r = db_ready(c) ? PQexec(c->pg, sql) : NULL;

@@ -85,7 +85,7 @@ static const char *our_name(void)
     return process_name;
 }
 
-static void step_back(struct db_conn *c)
+static void conn_open_step_back(struct db_conn *c)
 {
     static _Atomic int reported;
 
@@ -126,7 +126,7 @@ static bool connect_now(struct db_conn *c)
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);
     if (ok && c->steps_back)
-        step_back(c);
+        conn_open_step_back(c);
     return ok;
 }
 
@@ -143,7 +143,7 @@ void db_look(struct db_conn *c)
         log_debug("database.lost", "an idle connection was ended");
 }
 
-static bool connected(struct db_conn *c)
+static bool conn_open_connected(struct db_conn *c)
 {
     if (db_up(c))
         return true;
@@ -158,7 +158,7 @@ bool db_ready(struct db_conn *c)
 
     if (c->deadline.until_us && c->deadline.until_us < until)
         until = c->deadline.until_us;
-    while (!connected(c)) {
+    while (!conn_open_connected(c)) {
         struct timespec nap = {0, 20000000};
 
         if (clock_monotonic_us() > until)

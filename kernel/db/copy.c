@@ -31,7 +31,7 @@ static void put_escaped(struct buf *b, wharf_str s)
 
 /* Begins a cell. A line end inside a cell is written as two characters: one that stands there ends
  * a row. */
-static void begin_cell(struct buf *b)
+static void copy_begin_cell(struct buf *b)
 {
     if (b->n && b->p[b->n - 1] != '\n')
         buf_addc(b, '\t');
@@ -39,7 +39,7 @@ static void begin_cell(struct buf *b)
 
 void copy_cell(struct buf *b, wharf_str text)
 {
-    begin_cell(b);
+    copy_begin_cell(b);
     if (text.p)
         put_escaped(b, text);
     else
@@ -48,7 +48,7 @@ void copy_cell(struct buf *b, wharf_str text)
 
 void copy_int(struct buf *b, int64_t n)
 {
-    begin_cell(b);
+    copy_begin_cell(b);
     buf_addi(b, n);
 }
 

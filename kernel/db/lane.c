@@ -44,7 +44,7 @@ struct lane {
     void *arg;
 };
 
-static void push(struct queue *q, struct lane_job *job)
+static void lane_push(struct queue *q, struct lane_job *job)
 {
     if (!q->n)
         q->last = &q->first;
@@ -67,15 +67,15 @@ static struct lane_job *pop(struct queue *q)
 }
 
 /* Puts back at the front, keeping the order of `front`. */
-static void put_back(struct queue *q, struct queue *front)
+static void lane_put_back(struct queue *q, struct queue *front)
 {
     struct lane_job *job;
     struct queue all = {0};
 
     while ((job = pop(front)))
-        push(&all, job);
+        lane_push(&all, job);
     while ((job = pop(q)))
-        push(&all, job);
+        lane_push(&all, job);
     *q = all; /* last points into a job, or is set anew by the next push */
 }
 
@@ -134,7 +134,7 @@ bool lane_up(const struct lane *l)
     return l->state == LANE_IDLE;
 }
 
-static void watch(struct lane *l, int fd, uint32_t events)
+static void lane_watch(struct lane *l, int fd, uint32_t events)
 {
     if (l->fd == fd && l->events == events)
         return;
@@ -143,18 +143,18 @@ static void watch(struct lane *l, int fd, uint32_t events)
     l->changed(l->arg, l);
 }
 
-static void answer(struct lane_job *job, PGresult *result, const struct db_error *error)
+static void lane_answer(struct lane_job *job, PGresult *result, const struct db_error *error)
 {
     db_meter_statement(clock_monotonic_us() - job->queued_us);
     job->done(job, error ? NULL : result, error);
 }
 
-static void finish(struct lane_job *job, const struct db_error *error)
+static void lane_finish(struct lane_job *job, const struct db_error *error)
 {
     PGresult *r = job->result;
 
     job->result = NULL;
-    answer(job, r, error);
+    lane_answer(job, r, error);
     PQclear(r);
 }
 
@@ -172,7 +172,7 @@ static void finish_pack(struct lane *l, struct lane_job *job)
 
         row += there;
         job->packed = NULL;
-        answer(job, there ? l->each.row : l->each.none, NULL);
+        lane_answer(job, there ? l->each.row : l->each.none, NULL);
         job = next;
     }
     PQclear(r);
@@ -189,17 +189,17 @@ static void push_unpacked(struct queue *q, struct lane_job *job)
     job->result = NULL;
     job->hash = 0;
     job->ahead = 0;
-    push(q, job);
+    lane_push(q, job);
     while ((job = next)) {
         next = job->next;
-        push(q, job);
+        lane_push(q, job);
     }
 }
 
 /* Handles a connection that is gone. Reads are asked again, but not for ever: one of them may be
  * what ends it. A group of writes whose Sync was sent may have been committed, so its jobs are
  * answered DB_LOST. */
-static void lost(struct lane *l, int64_t now_us)
+static void lane_lost(struct lane *l, int64_t now_us)
 {
     struct db_error e;
     struct queue failed = {0}, again = {0};
@@ -211,7 +211,7 @@ static void lost(struct lane *l, int64_t now_us)
         db_meter_connected(&l->refused, false);
     if (l->state == LANE_IDLE)
         log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
-    watch(l, -1, 0);
+    lane_watch(l, -1, 0);
     db_meter_close(l->pg);
     l->pg = NULL;
     statement_forget_all(&l->known);
@@ -221,32 +221,32 @@ static void lost(struct lane *l, int64_t now_us)
     l->tries++;
     l->groups = 0;
     l->group_failed = false;
-    put_back(&l->flying, &l->done);
+    lane_put_back(&l->flying, &l->done);
     while ((job = pop(&l->flying)))
         push_unpacked(&failed, job);
     while ((job = pop(&failed))) {
         if (l->kind != LANE_WRITE && job->lost++ < LOST_MAX)
-            push(&again, job);
+            lane_push(&again, job);
         else
-            finish(job, &e);
+            lane_finish(job, &e);
     }
-    put_back(&l->waiting, &again);
+    lane_put_back(&l->waiting, &again);
 }
 
 /* Refuses a job with too many parameters. Must be asked before it is sent: the connection is good,
  * and the others of the group have no part in it. */
-static bool too_many(struct lane *l)
+static bool lane_too_many(struct lane *l)
 {
     static const struct db_error e = {
         .status = DB_FAILED, .message = "more parameters than a statement may have"};
 
     if (l->waiting.first->n_args <= PARAMS_MAX)
         return false;
-    finish(pop(&l->waiting), &e);
+    lane_finish(pop(&l->waiting), &e);
     return true;
 }
 
-static void expire(struct lane *l, int64_t now_us)
+static void lane_expire(struct lane *l, int64_t now_us)
 {
     bool away = l->state != LANE_IDLE;
     struct db_error e = {.status = away ? DB_LOST : DB_TIMEOUT};
@@ -258,23 +258,23 @@ static void expire(struct lane *l, int64_t now_us)
     snprintf(e.message, sizeof(e.message), away ? "no connection in time" : "no turn in time");
     while ((job = pop(&l->waiting))) {
         if (job->deadline_us <= now_us)
-            finish(job, &e);
+            lane_finish(job, &e);
         else
-            push(&keep, job);
+            lane_push(&keep, job);
     }
-    put_back(&l->waiting, &keep);
+    lane_put_back(&l->waiting, &keep);
 }
 
 static void begin_connect(struct lane *l, int64_t now_us)
 {
     l->pg = db_meter_open(PQconnectStart(l->conninfo));
     if (!l->pg || PQstatus(l->pg) == CONNECTION_BAD) {
-        lost(l, now_us);
+        lane_lost(l, now_us);
         return;
     }
     l->state = LANE_CONNECTING;
     l->moved_us = now_us;
-    watch(l, PQsocket(l->pg), EPOLLOUT);
+    lane_watch(l, PQsocket(l->pg), EPOLLOUT);
 }
 
 static void begin_setup(struct lane *l, int64_t now_us)
@@ -290,11 +290,11 @@ static void begin_setup(struct lane *l, int64_t now_us)
         (long long)l->statement_timeout_ms,
         kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
     if (!PQsendQuery(l->pg, setup)) {
-        lost(l, now_us);
+        lane_lost(l, now_us);
         return;
     }
     l->state = LANE_SETUP;
-    watch(l, PQsocket(l->pg), EPOLLIN | (PQflush(l->pg) > 0 ? EPOLLOUT : 0));
+    lane_watch(l, PQsocket(l->pg), EPOLLIN | (PQflush(l->pg) > 0 ? EPOLLOUT : 0));
 }
 
 static void go_on_connecting(struct lane *l, int64_t now_us)
@@ -303,10 +303,10 @@ static void go_on_connecting(struct lane *l, int64_t now_us)
     l->events = 0;
     switch (PQconnectPoll(l->pg)) {
     case PGRES_POLLING_READING:
-        watch(l, PQsocket(l->pg), EPOLLIN);
+        lane_watch(l, PQsocket(l->pg), EPOLLIN);
         break;
     case PGRES_POLLING_WRITING:
-        watch(l, PQsocket(l->pg), EPOLLOUT);
+        lane_watch(l, PQsocket(l->pg), EPOLLOUT);
         break;
     case PGRES_POLLING_OK:
         db_meter_connected(&l->refused, true);
@@ -314,7 +314,7 @@ static void go_on_connecting(struct lane *l, int64_t now_us)
         break;
     case PGRES_POLLING_FAILED:
     case PGRES_POLLING_ACTIVE:
-        lost(l, now_us);
+        lane_lost(l, now_us);
         break;
     }
 }
@@ -324,14 +324,14 @@ static void go_on_setup(struct lane *l, int64_t now_us)
     PGresult *r;
 
     if (!PQconsumeInput(l->pg)) {
-        lost(l, now_us);
+        lane_lost(l, now_us);
         return;
     }
     while (!PQisBusy(l->pg)) {
         r = PQgetResult(l->pg);
         if (!r) {
             if (!PQenterPipelineMode(l->pg)) {
-                lost(l, now_us);
+                lane_lost(l, now_us);
                 return;
             }
             l->state = LANE_IDLE;
@@ -394,15 +394,15 @@ static void pack(struct lane *l, struct lane_job *leader)
 
         if (job->many_sql == leader->many_sql && !job->alone && chosen.n < PACK_MAX - 1 &&
             bytes + more <= PACK_BYTES) {
-            push(&chosen, job);
+            lane_push(&chosen, job);
             bytes += more;
         } else {
-            push(&others, job);
+            lane_push(&others, job);
         }
     }
-    put_back(&l->waiting, &others);
+    lane_put_back(&l->waiting, &others);
     if (chosen.n + 1 < PACK_MIN) {
-        put_back(&l->waiting, &chosen);
+        lane_put_back(&l->waiting, &chosen);
         return;
     }
     leader->packed = chosen.first;
@@ -423,14 +423,14 @@ static void send_waiting(struct lane *l, int64_t now_us)
 
         if (job->alone && sent)
             break;
-        if (too_many(l))
+        if (lane_too_many(l))
             continue;
         pop(&l->waiting);
         if (l->kind == LANE_WRITE)
             pack(l, job);
-        push(&l->flying, job);
+        lane_push(&l->flying, job);
         if (!send_job(l, job)) {
-            lost(l, now_us);
+            lane_lost(l, now_us);
             return;
         }
         sent++;
@@ -438,7 +438,7 @@ static void send_waiting(struct lane *l, int64_t now_us)
             break;
     }
     if (sent && !PQpipelineSync(l->pg)) {
-        lost(l, now_us);
+        lane_lost(l, now_us);
         return;
     }
     if (sent && !l->groups++)
@@ -447,7 +447,7 @@ static void send_waiting(struct lane *l, int64_t now_us)
 
 /* Mends what is known when lane and connection disagreed about what is prepared: nothing of this
  * job ran, so it may go once more. */
-static bool retry(struct lane *l, struct lane_job *job)
+static bool lane_retry(struct lane *l, struct lane_job *job)
 {
     const char *state = PQresultErrorField(job->result, PG_DIAG_SQLSTATE);
 
@@ -473,15 +473,15 @@ static void group_over(struct lane *l)
 
         if (!l->group_failed && job->packed) {
             finish_pack(l, job);
-        } else if (!l->group_failed || (n == 1 && failed && !job->packed && !retry(l, job))) {
+        } else if (!l->group_failed || (n == 1 && failed && !job->packed && !lane_retry(l, job))) {
             if (failed)
                 db_error_from(job->result, l->pg, &e);
-            finish(job, failed ? &e : NULL);
+            lane_finish(job, failed ? &e : NULL);
         } else if (l->kind == LANE_READ && !failed) {
             /* it ran before the one that failed, and reads leave nothing behind */
-            finish(job, NULL);
+            lane_finish(job, NULL);
         } else {
-            if (job->packed && retry(l, job))
+            if (job->packed && lane_retry(l, job))
                 job->retried = false; /* it was the statement for many */
             push_unpacked(&again, job);
         }
@@ -489,11 +489,11 @@ static void group_over(struct lane *l)
     for (job = again.n ? again.first : NULL; job; job = job->next)
         job->alone = true;
     l->group_failed = false;
-    put_back(&l->waiting, &again);
+    lane_put_back(&l->waiting, &again);
 }
 
 /* Takes one result of the pipeline. Returns false when the connection is lost. */
-static bool take_result(struct lane *l, PGresult *r)
+static bool lane_take_result(struct lane *l, PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);
     struct lane_job *job;
@@ -522,7 +522,7 @@ static bool take_result(struct lane *l, PGresult *r)
         job->ahead--;
         return true;
     }
-    push(&l->done, pop(&l->flying));
+    lane_push(&l->done, pop(&l->flying));
     return true;
 }
 
@@ -531,7 +531,7 @@ static void read_results(struct lane *l, int64_t now_us)
     bool ended = false;
 
     if (!PQconsumeInput(l->pg)) {
-        lost(l, now_us);
+        lane_lost(l, now_us);
         return;
     }
     l->moved_us = now_us;
@@ -540,10 +540,11 @@ static void read_results(struct lane *l, int64_t now_us)
         /* two ends in a row: libpq waits for nothing more, and statements have no answer */
         bool out_of_step = !r && ended && !PQisBusy(l->pg);
 
-        if ((r && !take_result(l, r)) || (!r && PQstatus(l->pg) != CONNECTION_OK) || out_of_step) {
+        if ((r && !lane_take_result(l, r)) || (!r && PQstatus(l->pg) != CONNECTION_OK) ||
+            out_of_step) {
             if (out_of_step)
                 log_warn("database.out_of_step", "a lane's connection answers nothing more");
-            lost(l, now_us);
+            lane_lost(l, now_us);
             return;
         }
         ended = !r;
@@ -551,7 +552,7 @@ static void read_results(struct lane *l, int64_t now_us)
             break;
     }
     if (PQstatus(l->pg) != CONNECTION_OK)
-        lost(l, now_us);
+        lane_lost(l, now_us);
 }
 
 /* Tells whether the server says nothing for longer than a statement may take, or than connecting
@@ -571,7 +572,7 @@ void lane_turn(struct lane *l, bool ready, int64_t now_us)
     else if (ready && l->state == LANE_CONNECTING)
         go_on_connecting(l, now_us);
     if (!ready && silent(l, now_us))
-        lost(l, now_us);
+        lane_lost(l, now_us);
     if (ready && l->state == LANE_SETUP)
         go_on_setup(l, now_us);
     if (ready && l->state == LANE_IDLE)
@@ -582,11 +583,11 @@ void lane_turn(struct lane *l, bool ready, int64_t now_us)
         int more = PQflush(l->pg);
 
         if (more < 0)
-            lost(l, now_us);
+            lane_lost(l, now_us);
         else
-            watch(l, PQsocket(l->pg), EPOLLIN | (more ? EPOLLOUT : 0));
+            lane_watch(l, PQsocket(l->pg), EPOLLIN | (more ? EPOLLOUT : 0));
     }
-    expire(l, now_us);
+    lane_expire(l, now_us);
     db_meter_busy(&l->counted, lane_load(l) != 0);
 }
 
@@ -601,5 +602,5 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->ahead = 0;
     job->retried = false;
     job->lost = 0;
-    push(&l->waiting, job);
+    lane_push(&l->waiting, job);
 }

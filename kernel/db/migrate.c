@@ -58,7 +58,7 @@ struct run {
     unsigned done;
 };
 
-static void pause_ms(long ms)
+static void migrate_pause_ms(long ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
 
@@ -86,7 +86,7 @@ static bool is_fine(const PGresult *res)
 }
 
 /* Takes a result of which only matters whether it is good. */
-static bool take(struct run *r, PGresult *res, bool good, const char *doing)
+static bool migrate_take(struct run *r, PGresult *res, bool good, const char *doing)
 {
     if (!good)
         fail_db(r, doing, res);
@@ -98,21 +98,21 @@ static bool exec(struct run *r, const char *sql, const char *doing)
 {
     PGresult *res = PQexec(r->conn, sql);
 
-    return take(r, res, is_fine(res), doing);
+    return migrate_take(r, res, is_fine(res), doing);
 }
 
-static bool begin(struct run *r)
+static bool migrate_begin(struct run *r)
 {
     PGresult *res = tx_begin(r->conn, in_transaction_sql);
 
-    return take(r, res, is_fine(res), "BEGIN");
+    return migrate_take(r, res, is_fine(res), "BEGIN");
 }
 
-static bool commit(struct run *r)
+static bool migrate_commit(struct run *r)
 {
     PGresult *res = tx_commit(r->conn);
 
-    return take(r, res, tx_committed(res), "COMMIT");
+    return migrate_take(r, res, tx_committed(res), "COMMIT");
 }
 
 static bool exec_args(
@@ -120,7 +120,7 @@ static bool exec_args(
 {
     PGresult *res = PQexecParams(r->conn, sql, n, NULL, args, NULL, NULL, 0);
 
-    return take(r, res, is_fine(res), doing);
+    return migrate_take(r, res, is_fine(res), doing);
 }
 
 static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
@@ -136,7 +136,7 @@ static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
     return good;
 }
 
-static void hash_of(wharf_str sql, char hex[HASH_HEX + 1])
+static void migrate_hash_of(wharf_str sql, char hex[HASH_HEX + 1])
 {
     unsigned char hash[DIGEST_BYTES];
 
@@ -170,7 +170,7 @@ static bool migration_done(const struct run *r, const struct plugin_migration *m
 
     if (row < 0 || m->number || !changes(r->mode))
         return row >= 0;
-    hash_of(m->sql, hex);
+    migrate_hash_of(m->sql, hex);
     return PQgetvalue(r->applied, row, 4)[0] == 't' ||
            strcmp(PQgetvalue(r->applied, row, 3), hex) == 0;
 }
@@ -198,7 +198,7 @@ static bool read_applied(struct run *r)
 
 /* Checks all files and tells everything that stands in the way at once, before anything is
  * changed. */
-static bool check_files(struct run *r, const struct plugin_migration *list, size_t count)
+static bool migrate_check_files(struct run *r, const struct plugin_migration *list, size_t count)
 {
     struct buf problems;
     bool good;
@@ -211,7 +211,7 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
         struct migrate_header header;
         wharf_str why;
 
-        hash_of(list[i].sql, hex);
+        migrate_hash_of(list[i].sql, hex);
         if (old && strcmp(old, hex) != 0)
             buf_addf(&problems,
                 "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is "
@@ -232,7 +232,7 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
     return good;
 }
 
-static bool is_known(
+static bool migrate_is_known(
     const struct plugin_migration *list, size_t count, const char *plugin, unsigned long number)
 {
     bool whose = false;
@@ -255,7 +255,7 @@ static bool check_newer(struct run *r, const struct plugin_migration *list, size
         const char *plugin = PQgetvalue(r->applied, i, 0);
         unsigned long number = strtoul(PQgetvalue(r->applied, i, 1), NULL, 10);
 
-        if (!number || is_known(list, count, plugin, number))
+        if (!number || migrate_is_known(list, count, plugin, number))
             continue;
         *r->error = arena_printf(r->a,
             "the database was migrated by a newer server (%s: %s %04lu_%s), whose tables this one "
@@ -266,13 +266,13 @@ static bool check_newer(struct run *r, const struct plugin_migration *list, size
     return true;
 }
 
-static bool record(struct run *r, const struct plugin_migration *m, int64_t started_us)
+static bool migrate_record(struct run *r, const struct plugin_migration *m, int64_t started_us)
 {
     char number[16], seconds[32], hex[HASH_HEX + 1];
     const char *args[] = {m->plugin, number, m->name, hex, WHARF_VERSION, seconds};
     const char *repeatable_args[] = {m->plugin, m->name, hex, WHARF_VERSION, seconds};
 
-    hash_of(m->sql, hex);
+    migrate_hash_of(m->sql, hex);
     snprintf(number, sizeof(number), "%u", (unsigned)m->number);
     snprintf(seconds, sizeof(seconds), "%.3f", (double)(clock_monotonic_us() - started_us) / 1e6);
     if (!m->number)
@@ -293,7 +293,7 @@ static bool enter_schema(struct run *r, const char *plugin, bool local)
     return exec_args(r, path_sql, args, 2, "the search path could not be set");
 }
 
-static bool grant(struct run *r, const char *plugin)
+static bool migrate_grant(struct run *r, const char *plugin)
 {
     return strcmp(plugin, "wharf") == 0 ||
            exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
@@ -321,7 +321,7 @@ static bool run_in_transaction(
     bool good;
 
     *ret_lock_timeout = false;
-    if (!begin(r) || !enter_schema(r, m->plugin, true))
+    if (!migrate_begin(r) || !enter_schema(r, m->plugin, true))
         return false;
     if (!m->number && !exec(r, unchecked_sql, "SET"))
         return false;
@@ -337,7 +337,8 @@ static bool run_in_transaction(
     PQclear(res);
     good = good && stayed_home(r, m, rows);
     PQclear(rows);
-    return good && grant(r, m->plugin) && record(r, m, started) && commit(r);
+    return good && migrate_grant(r, m->plugin) && migrate_record(r, m, started) &&
+           migrate_commit(r);
 }
 
 /* Runs one statement of a file that runs without a transaction. */
@@ -382,18 +383,18 @@ static bool run_statements(struct run *r, const struct plugin_migration *m, bool
     while (migrate_statement(&rest, &statement))
         if (!run_statement(r, m, arena_dup_str(r->a, statement).p, ret_lock_timeout))
             return false;
-    return grant(r, m->plugin) && record(r, m, started) &&
+    return migrate_grant(r, m->plugin) && migrate_record(r, m, started) &&
            exec(r, "RESET search_path; RESET lock_timeout", "RESET");
 }
 
-static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
+static bool migrate_apply(struct run *r, const struct plugin_migration *m, bool tx)
 {
     bool good = false, again = true;
     int64_t started = clock_monotonic_us();
 
     for (unsigned i = 0; !good && again && i < TRIES; i++) {
         if (i)
-            pause_ms(RETRY_MS);
+            migrate_pause_ms(RETRY_MS);
         good = tx ? run_in_transaction(r, m, &again) : run_statements(r, m, &again);
         if (!good)
             tx_rollback(r->conn);
@@ -429,7 +430,7 @@ static bool pending(struct run *r, const struct plugin_migration *m, unsigned *w
             STR_ARG(m->sql));
     if (r->mode != MIGRATE_APPLY || held)
         return true;
-    return apply(r, m, header.tx);
+    return migrate_apply(r, m, header.tx);
 }
 
 static enum migrate_order order_of(struct run *r, const struct plugin_migration *m)
@@ -462,13 +463,13 @@ static const struct plugin_migration *in_order(
     return out;
 }
 
-static bool run_list(struct run *r, const struct plugin_migration *list, size_t count)
+static bool migrate_run_list(struct run *r, const struct plugin_migration *list, size_t count)
 {
     unsigned waiting = 0;
     const char *first = NULL;
 
     if (!read_applied(r) || (r->mode != MIGRATE_CHECK && !check_newer(r, list, count)) ||
-        !check_files(r, list, count))
+        !migrate_check_files(r, list, count))
         return false;
     list = in_order(r, list, count);
     for (size_t i = 0; i < count; i++) {
@@ -497,7 +498,7 @@ static bool take_lock(struct run *r)
     for (bool reported = false; ask_bool(r, lock_sql, &got) && !got; reported = true) {
         if (!reported)
             buf_addz(r->out, "another process migrates this database; waiting for it\n");
-        pause_ms(LOCK_POLL_MS);
+        migrate_pause_ms(LOCK_POLL_MS);
     }
     return got;
 }
@@ -529,7 +530,7 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
         return false;
     }
     if (mode != MIGRATE_APPLY) {
-        good = run_list(&r, list, count);
+        good = migrate_run_list(&r, list, count);
         PQclear(r.applied);
         return good;
     }
@@ -537,7 +538,7 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
            exec(&r, bootstrap_sql, "the table wharf.migration could not be made") &&
-           run_list(&r, list, count) && restore_rights(&r);
+           migrate_run_list(&r, list, count) && restore_rights(&r);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;

@@ -18,7 +18,7 @@ const char *migrate_phase_name(enum migrate_phase phase)
     return "expand";
 }
 
-static bool read_pair(wharf_str word, struct migrate_header *h)
+static bool migrate_file_read_pair(wharf_str word, struct migrate_header *h)
 {
     if (str_eqz(word, "phase=expand"))
         h->phase = PHASE_EXPAND;
@@ -52,7 +52,7 @@ bool migrate_header(
                 size_t blank = strspn(p, " \t\r"), n = strcspn(p + blank, " \t\r\n");
                 wharf_str word = arena_dup(a, p + blank, n);
 
-                if (n && !read_pair(word, ret)) {
+                if (n && !migrate_file_read_pair(word, ret)) {
                     *ret_error = arena_printf(a,
                         "\"%s\" is not known after \"%s\"; write phase=expand, phase=backfill, "
                         "phase=contract, tx=no, order=first or order=last",
@@ -97,7 +97,7 @@ static const char *skip_block_comment(const char *p, const char *end)
 
 /* Skips a quoted text. A doubled quote ends one piece and begins the next, which comes to the
  * same. */
-static const char *skip_quoted(const char *p, const char *end, bool escapes)
+static const char *migrate_file_skip_quoted(const char *p, const char *end, bool escapes)
 {
     char quote = *p++;
 
@@ -148,9 +148,9 @@ static const char *skip_token(const char *start, const char *p, const char *end,
         return skip_block_comment(p, end);
     *ret_blank = false;
     if (*p == '\'')
-        return skip_quoted(p, end, is_escape_quote(start, p));
+        return migrate_file_skip_quoted(p, end, is_escape_quote(start, p));
     if (*p == '"')
-        return skip_quoted(p, end, false);
+        return migrate_file_skip_quoted(p, end, false);
     /* a $ inside an identifier begins no quote */
     return *p == '$' && !(p > start && is_tag_char(p[-1])) ? skip_dollar(p, end) : p + 1;
 }

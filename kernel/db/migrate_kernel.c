@@ -28,7 +28,7 @@ static void fill_one(size_t i, const char *file, size_t skip, const char *text, 
         "wharf", skip ? (uint32_t)strtoul(file, NULL, 10) : 0, names[i], (wharf_str){text, size}};
 }
 
-static void fill(void)
+static void migrate_kernel_fill(void)
 {
     for (size_t i = 0; i < kernel_numbered_count; i++)
         fill_one(i, kernel_numbered[i].name, strlen("0001_"), kernel_numbered[i].text,
@@ -40,7 +40,7 @@ static void fill(void)
 
 const struct plugin_migration *migrate_kernel_files(size_t *ret_count)
 {
-    pthread_once(&once, fill);
+    pthread_once(&once, migrate_kernel_fill);
     *ret_count = kernel_numbered_count + kernel_repeatable_count;
     return files;
 }

@@ -85,7 +85,7 @@ static bool sample_clock(struct notifier *p)
     return ok;
 }
 
-static void pass_on(struct notifier *p, unsigned news)
+static void notifier_pass_on(struct notifier *p, unsigned news)
 {
     void (*fn)(void *, unsigned) = atomic_load(&p->on_news);
 
@@ -101,7 +101,7 @@ static void pass_names(struct notifier *p, const char *names)
         fn(p->on_channels_arg, names);
 }
 
-static bool listen_to(struct notifier *p)
+static bool notifier_listen_to(struct notifier *p)
 {
     bool ok = true;
 
@@ -128,10 +128,10 @@ static bool connect_notifier(struct notifier *p)
     p->pg = db_meter_open(PQconnectdb(p->database));
     if (PQstatus(p->pg) != CONNECTION_OK)
         return false;
-    ok = listen_to(p);
+    ok = notifier_listen_to(p);
     /* News that came while the connection was away are lost: everybody looks, everything cached
      * is read again. */
-    pass_on(p, NEWS_JOBS | NEWS_EVENTS | NEWS_PROCESSED | NEWS_CLOCK);
+    notifier_pass_on(p, NEWS_JOBS | NEWS_EVENTS | NEWS_PROCESSED | NEWS_CLOCK);
     pass_names(p, "");
     p->owner.forget(p->owner.arg);
     return ok && sample_clock(p);
@@ -159,7 +159,7 @@ static void take_notices(struct notifier *p)
         p->owner.forget(p->owner.arg);
         p->ready = sample_clock(p);
     }
-    pass_on(p, news);
+    notifier_pass_on(p, news);
 }
 
 /* Sends whole lines, as many as one notice takes. */
@@ -220,7 +220,7 @@ static void send_wake(struct notifier *p)
         send_names(p);
 }
 
-static void beat(struct notifier *p)
+static void notifier_beat(struct notifier *p)
 {
     int64_t now_us = clock_monotonic_us();
 
@@ -259,7 +259,7 @@ static void *notifier_main(void *arg)
             take_notices(p);
         if (!p->pg || PQstatus(p->pg) != CONNECTION_OK)
             p->ready = false;
-        beat(p);
+        notifier_beat(p);
     }
 }
 

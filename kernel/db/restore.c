@@ -15,7 +15,7 @@ static const char mark_sql[] = "CREATE SCHEMA wharf_restore",
 static const char role_sql[] = QUERY_PLUGIN_ROLE, rights_sql[] = QUERY_PLUGIN_RIGHTS;
 
 /* Runs a statement. remedy: what an administrator does when this user may not. */
-static bool run(
+static bool restore_run_statement(
     PGconn *conn, const char *sql, const char *remedy, struct arena *a, wharf_str *ret_error)
 {
     PGresult *r = PQexec(conn, sql);
@@ -35,24 +35,26 @@ static bool run(
 bool restore_begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
     /* the mark comes last: when something is missing, the database is as it was */
-    return run(conn, extension_sql,
+    return restore_run_statement(conn, extension_sql,
                "as an administrator run in this database: CREATE EXTENSION pg_trgm; CREATE "
                "EXTENSION unaccent;",
                a, ret_error) &&
-           run(conn, role_sql,
+           restore_run_statement(conn, role_sql,
                arena_printf(a,
                    "as an administrator run: CREATE ROLE wharf_plugin NOLOGIN; GRANT wharf_plugin "
                    "TO \"%s\";",
                    PQuser(conn))
                    .p,
                a, ret_error) &&
-           run(conn, mark_sql, "the database must belong to this user", a, ret_error);
+           restore_run_statement(
+               conn, mark_sql, "the database must belong to this user", a, ret_error);
 }
 
 bool restore_end(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
-    return run(conn, rights_sql, "", a, ret_error) && run(conn, "ANALYZE", "", a, ret_error) &&
-           run(conn, unmark_sql, "", a, ret_error);
+    return restore_run_statement(conn, rights_sql, "", a, ret_error) &&
+           restore_run_statement(conn, "ANALYZE", "", a, ret_error) &&
+           restore_run_statement(conn, unmark_sql, "", a, ret_error);
 }
 
 bool restore_has_mark(PGconn *conn)

@@ -73,7 +73,7 @@ bool tx_is_open(const PGconn *pg)
 
 /* ---- a worker thread's connection ---- */
 
-static void begin(struct db_conn *c, const char *sql)
+static void transaction_begin(struct db_conn *c, const char *sql)
 {
     db_meter_busy(&c->counted, true);
     deadline_transaction(&c->deadline);
@@ -84,12 +84,12 @@ static void begin(struct db_conn *c, const char *sql)
 
 void db_begin(struct db_conn *c)
 {
-    begin(c, tx_begin_sql);
+    transaction_begin(c, tx_begin_sql);
 }
 
 void db_begin_snapshot(struct db_conn *c)
 {
-    begin(c, tx_snapshot_sql);
+    transaction_begin(c, tx_snapshot_sql);
 }
 
 void db_savepoint(struct db_conn *c, unsigned level)
@@ -125,7 +125,7 @@ static enum db_status do_step(struct db_conn *c, const struct db_statement *s, s
     return e->status;
 }
 
-static enum db_status commit(struct db_conn *c, struct db_error *e)
+static enum db_status transaction_commit(struct db_conn *c, struct db_error *e)
 {
     static const struct db_statement last = {.sql = tx_commit_sql, .step = TX_COMMIT};
     PGresult *r;
@@ -153,7 +153,7 @@ static enum db_status rollback(struct db_conn *c, struct db_error *e)
                  : DB_OK;
 }
 
-static enum db_status release(struct db_conn *c, unsigned level, struct db_error *e)
+static enum db_status transaction_release(struct db_conn *c, unsigned level, struct db_error *e)
 {
     struct db_statement s = {.step = TX_RELEASE, .level = level};
     char sql[TX_TEXT];
@@ -180,7 +180,8 @@ static enum db_status rollback_to(struct db_conn *c, unsigned level, struct db_e
 }
 
 /* Runs one step, and notes what is open after it. */
-static enum db_status step(struct db_conn *c, enum tx_step what, unsigned level, struct db_error *e)
+static enum db_status transaction_step(
+    struct db_conn *c, enum tx_step what, unsigned level, struct db_error *e)
 {
     bool ends = what == TX_COMMIT || what == TX_ROLLBACK;
     int64_t start_us = clock_monotonic_us();
@@ -196,9 +197,9 @@ static enum db_status step(struct db_conn *c, enum tx_step what, unsigned level,
         status = e->status;
     } else {
         *e = (struct db_error){.status = DB_OK};
-        status = what == TX_COMMIT     ? commit(c, e)
+        status = what == TX_COMMIT     ? transaction_commit(c, e)
                  : what == TX_ROLLBACK ? rollback(c, e)
-                 : what == TX_RELEASE  ? release(c, level, e)
+                 : what == TX_RELEASE  ? transaction_release(c, level, e)
                                        : rollback_to(c, level, e);
     }
     if (ends) {
@@ -214,20 +215,20 @@ static enum db_status step(struct db_conn *c, enum tx_step what, unsigned level,
 
 enum db_status db_commit(struct db_conn *c, struct db_error *ret_error)
 {
-    return step(c, TX_COMMIT, 0, ret_error);
+    return transaction_step(c, TX_COMMIT, 0, ret_error);
 }
 
 enum db_status db_rollback(struct db_conn *c, struct db_error *ret_error)
 {
-    return step(c, TX_ROLLBACK, 0, ret_error);
+    return transaction_step(c, TX_ROLLBACK, 0, ret_error);
 }
 
 enum db_status db_release(struct db_conn *c, unsigned level, struct db_error *ret_error)
 {
-    return step(c, TX_RELEASE, level, ret_error);
+    return transaction_step(c, TX_RELEASE, level, ret_error);
 }
 
 enum db_status db_rollback_to(struct db_conn *c, unsigned level, struct db_error *ret_error)
 {
-    return step(c, TX_ROLLBACK_TO, level, ret_error);
+    return transaction_step(c, TX_ROLLBACK_TO, level, ret_error);
 }

@@ -15,7 +15,7 @@ struct reported {
     wharf_str organization, name;
 };
 
-static void tell(struct wharf_req *req, void *arg)
+static void channel_tell(struct wharf_req *req, void *arg)
 {
     const struct reported *t = arg;
 
@@ -25,7 +25,7 @@ static void tell(struct wharf_req *req, void *arg)
 
 /* Returns the members of an object, without its braces. SQL puts in the number: it is only known
  * there. */
-static wharf_str members_of(struct wharf_req *req, const struct wharf_json *data)
+static wharf_str channel_members_of(struct wharf_req *req, const struct wharf_json *data)
 {
     struct buf out;
     struct jw w;
@@ -45,7 +45,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
     const struct wharf_json *data, wharf_str ends, int64_t *ret_seq)
 {
     static const char sql[] = QUERY_CHANNEL_SEND;
-    wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
+    wharf_str members = channel_members_of(req, data), now = time_iso(req->arena, req->now_us);
     struct reported *t = ARENA_NEW(req_tx_memory(&req->tx), struct reported);
     struct sql_arg args[6] = {{req->access.who->organization.p, req->access.who->organization.n},
         {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
@@ -63,7 +63,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     *t = (struct reported){arena_dup_str(req_tx_memory(&req->tx), req->access.who->organization),
         arena_dup_str(req_tx_memory(&req->tx), name)};
-    req_after_commit(&req->tx, tell, t);
+    req_after_commit(&req->tx, channel_tell, t);
     return WHARF_OK;
 }
 

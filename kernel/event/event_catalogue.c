@@ -21,7 +21,7 @@ static bool says_state(const char *type)
            str_ends(str_z(type), ".status_changed");
 }
 
-static void add(struct collecting *c, struct event_type t)
+static void event_catalogue_add(struct collecting *c, struct event_type t)
 {
     if (c->n == c->cap) {
         struct event_type *more = ARENA_ARRAY(
@@ -44,7 +44,7 @@ static const struct event_type custom_type = {.type = "custom.*",
     .schema_path = "/v1/schemas/events/custom",
     .example_text = {"{}", 2}};
 
-static bool good_name(const char *type)
+static bool event_catalogue_good_name(const char *type)
 {
     size_t words = 0;
 
@@ -67,7 +67,7 @@ static void check_name(struct collecting *c, const struct plugin *p, const char 
 {
     size_t n = strlen(p->name);
 
-    if (!good_name(type))
+    if (!event_catalogue_good_name(type))
         buf_addf(c->problems,
             "%s: event type \"%s\" is not words of a-z, 0-9 and _ with single dots between\n",
             p->name, type);
@@ -94,7 +94,8 @@ static void add_of_resource(struct collecting *c, const struct resource *res)
         if (!three[i].type)
             continue;
         check_name(c, res->plugin, three[i].type);
-        add(c, (struct event_type){.type = three[i].type,
+        event_catalogue_add(
+            c, (struct event_type){.type = three[i].type,
                    .description =
                        arena_printf(c->engine->arena, "%s %s", res->def->title, three[i].verb).p,
                    .resource_type = res->def->name,
@@ -106,7 +107,7 @@ static void add_of_resource(struct collecting *c, const struct resource *res)
 
 /* ---- what manifests declare ---- */
 
-static bool known_member(wharf_str key)
+static bool event_catalogue_known_member(wharf_str key)
 {
     static const char *const known[] = {
         "description", "resource", "system", "supersedable", "deprecated", "members", "example"};
@@ -134,7 +135,7 @@ static void add_declared(struct collecting *c, const struct plugin *p, const str
         .example = json_get(m, "example")};
 
     for (const struct wharf_json *k = m->child; k; k = k->next) {
-        if (!known_member(k->key))
+        if (!event_catalogue_known_member(k->key))
             buf_addf(c->problems,
                 "%s: plugin.json: events.%s.%s is not known; a type has description, resource, "
                 "system, supersedable, deprecated, members, example\n",
@@ -150,7 +151,7 @@ static void add_declared(struct collecting *c, const struct plugin *p, const str
             t.type);
     if (!resource[0])
         t.resource_type = arena_dup(a, t.type, strcspn(t.type, ".")).p;
-    add(c, t);
+    event_catalogue_add(c, t);
 }
 
 /* ---- all of them ---- */
@@ -196,7 +197,8 @@ static const char kernel_example[] =
     "{\"object\":\"plugin\",\"name\":\"dock_doors\",\"status\":\"quarantined\",\"host\":\"wh1\","
     "\"quarantined_at\":\"2025-03-01T09:15:02.114Z\",\"crashes\":3,\"window_seconds\":60}";
 
-static wharf_str example_of(const struct engine *e, struct arena *a, const struct event_type *t)
+static wharf_str event_catalogue_example_of(
+    const struct engine *e, struct arena *a, const struct event_type *t)
 {
     wharf_str text;
     struct buf b;
@@ -232,7 +234,8 @@ void event_catalogue_link(struct engine *e, struct buf *problems)
         for (const struct wharf_json *m = declared ? declared->child : NULL; m; m = m->next)
             add_declared(&c, &e->plugins[i], m);
     }
-    add(&c, (struct event_type){.type = "plugin.quarantined",
+    event_catalogue_add(
+        &c, (struct event_type){.type = "plugin.quarantined",
                 .description = "A plugin crashed the server again and again and was left out",
                 .resource_type = "plugin",
                 .module = "wharf",
@@ -243,7 +246,7 @@ void event_catalogue_link(struct engine *e, struct buf *problems)
     merge_twins(&c);
     for (size_t i = 0; i < c.n; i++) {
         c.list[i].schema_path = arena_printf(e->arena, "/v1/schemas/events/%s", c.list[i].type).p;
-        c.list[i].example_text = example_of(e, e->arena, &c.list[i]);
+        c.list[i].example_text = event_catalogue_example_of(e, e->arena, &c.list[i]);
     }
     e->event_types = c.list;
     e->n_event_types = c.n;
@@ -251,7 +254,7 @@ void event_catalogue_link(struct engine *e, struct buf *problems)
 
 /* ---- asking ---- */
 
-static int key_of(const void *key, const void *entry)
+static int event_catalogue_key_of(const void *key, const void *entry)
 {
     const wharf_str *name = key;
     const char *other = ((const struct event_type *)entry)->type;
@@ -268,13 +271,13 @@ bool event_type_custom(wharf_str type)
         return false;
     memcpy(name, type.p, type.n);
     name[type.n] = 0;
-    return good_name(name);
+    return event_catalogue_good_name(name);
 }
 
 const struct event_type *event_type_find(const struct engine *e, wharf_str type)
 {
     const struct event_type *t = bsearch(
-        &type, e->event_types, e->n_event_types, sizeof(*e->event_types), key_of);
+        &type, e->event_types, e->n_event_types, sizeof(*e->event_types), event_catalogue_key_of);
 
     return t || !event_type_custom(type) ? t : &custom_type;
 }

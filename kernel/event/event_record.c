@@ -24,7 +24,7 @@ enum { HEAD_BYTES = 64 * 1024, READ_MAX = 1000 };
 
 /* ---- the body ---- */
 
-static void put_or_null(struct jw *w, const char *key, wharf_str s)
+static void event_record_put_or_null(struct jw *w, const char *key, wharf_str s)
 {
     if (s.n)
         jw_str(w, key, s);
@@ -51,14 +51,14 @@ static wharf_str make_head(struct wharf_req *req, const wharf_event *e)
     jw_z(&w, "api_version", "v1");
     jw_int(&w, "sequence", e->sequence);
     jw_str(&w, "organization_id", e->organization);
-    put_or_null(&w, "location_id", e->location_id);
+    event_record_put_or_null(&w, "location_id", e->location_id);
     jw_str(&w, "resource_type", e->resource_type);
     jw_str(&w, "resource_id", e->resource_id);
-    put_or_null(&w, "batch_id", e->batch_id);
+    event_record_put_or_null(&w, "batch_id", e->batch_id);
     jw_open(&w, "actor", '{');
     jw_str(&w, "type", e->actor_type);
-    put_or_null(&w, "id", e->actor_id);
-    put_or_null(&w, "name", e->actor_name);
+    event_record_put_or_null(&w, "id", e->actor_id);
+    event_record_put_or_null(&w, "name", e->actor_name);
     jw_close(&w, '}');
     buf_addz(&b, ",\"data\":");
     s = arena_dup_str(req->arena, buf_str(&b));
@@ -66,7 +66,7 @@ static wharf_str make_head(struct wharf_req *req, const wharf_event *e)
     return s;
 }
 
-static wharf_str join(struct arena *a, const wharf_str *parts, size_t n)
+static wharf_str event_record_join(struct arena *a, const wharf_str *parts, size_t n)
 {
     size_t length = 0, at = 0;
     char *p;
@@ -92,7 +92,7 @@ static wharf_str thin_data(struct wharf_req *req, const wharf_event *e)
     jw_open(&w, NULL, '{');
     jw_str(&w, "id", e->resource_id);
     jw_str(&w, "object", e->resource_type);
-    put_or_null(&w, "location_id", e->location_id);
+    event_record_put_or_null(&w, "location_id", e->location_id);
     jw_close(&w, '}');
     s = arena_dup_str(req->arena, buf_str(&b));
     buf_done(&b);
@@ -104,7 +104,7 @@ static void make_body(struct arena *a, struct event *e)
     const wharf_str full[] = {e->head, e->data, WHARF_S(",\"previous_attributes\":"),
         e->previous.n ? e->previous : WHARF_S("null"), WHARF_S("}")};
 
-    e->pub.body = join(a, full, sizeof(full) / sizeof(full[0]));
+    e->pub.body = event_record_join(a, full, sizeof(full) / sizeof(full[0]));
 }
 
 static void make_bodies(struct wharf_req *req, struct event *e)
@@ -112,7 +112,7 @@ static void make_bodies(struct wharf_req *req, struct event *e)
     const wharf_str thin[] = {e->head, thin_data(req, &e->pub), WHARF_S("}")};
 
     make_body(req->arena, e);
-    e->pub.thin = join(req->arena, thin, sizeof(thin) / sizeof(thin[0]));
+    e->pub.thin = event_record_join(req->arena, thin, sizeof(thin) / sizeof(thin[0]));
 }
 
 enum sight event_sight(const struct principal *who, const struct event *e)
@@ -122,7 +122,7 @@ enum sight event_sight(const struct principal *who, const struct event *e)
     return principal_sight(who, &what);
 }
 
-static int by_bytes(const void *x, const void *y)
+static int event_record_by_bytes(const void *x, const void *y)
 {
     return str_order(*(const wharf_str *)x, *(const wharf_str *)y);
 }
@@ -139,7 +139,7 @@ static struct access narrowed(
         if (json_is(l, JSON_STRING) && seen_by_location(who, seen_one(a, l->text)))
             ids[own.n_locations++] = l->text;
     }
-    qsort(ids, own.n_locations, sizeof(*ids), by_bytes);
+    qsort(ids, own.n_locations, sizeof(*ids), event_record_by_bytes);
     own.all_locations = false;
     own.locations = ids;
     return own;
@@ -170,13 +170,13 @@ struct event *event_for(
 
 /* ---- reading ---- */
 
-static wharf_str cell(struct wharf_req *req, const PGresult *r, int row, int column)
+static wharf_str event_record_cell(struct wharf_req *req, const PGresult *r, int row, int column)
 {
     return PQgetisnull(r, row, column) ? str_z("")
                                        : arena_dup_str(req->arena, event_cell(r, row, column));
 }
 
-static int64_t moment(const PGresult *r, int row, int column)
+static int64_t event_record_moment(const PGresult *r, int row, int column)
 {
     int64_t us = 0;
 
@@ -197,36 +197,37 @@ struct event *event_from_new_row(
     wharf_event *p = &e->pub;
 
     p->head = (wharf_head)WHARF_HEAD(wharf_event);
-    p->organization = cell(req, r, row, E_ORGANIZATION);
-    p->id = cell(req, r, row, E_ID);
-    p->type = cell(req, r, row, E_TYPE);
-    p->location_id = cell(req, r, row, E_LOCATION);
-    p->resource_type = cell(req, r, row, E_RESOURCE_TYPE);
-    p->resource_id = cell(req, r, row, E_RESOURCE_ID);
-    p->batch_id = cell(req, r, row, E_BATCH);
-    p->actor_type = cell(req, r, row, E_ACTOR_TYPE);
-    p->actor_id = cell(req, r, row, E_ACTOR_ID);
-    p->actor_name = cell(req, r, row, E_ACTOR_NAME);
-    p->request_id = cell(req, r, row, E_REQUEST);
-    p->traceparent = cell(req, r, row, E_TRACE);
+    p->organization = event_record_cell(req, r, row, E_ORGANIZATION);
+    p->id = event_record_cell(req, r, row, E_ID);
+    p->type = event_record_cell(req, r, row, E_TYPE);
+    p->location_id = event_record_cell(req, r, row, E_LOCATION);
+    p->resource_type = event_record_cell(req, r, row, E_RESOURCE_TYPE);
+    p->resource_id = event_record_cell(req, r, row, E_RESOURCE_ID);
+    p->batch_id = event_record_cell(req, r, row, E_BATCH);
+    p->actor_type = event_record_cell(req, r, row, E_ACTOR_TYPE);
+    p->actor_id = event_record_cell(req, r, row, E_ACTOR_ID);
+    p->actor_name = event_record_cell(req, r, row, E_ACTOR_NAME);
+    p->request_id = event_record_cell(req, r, row, E_REQUEST);
+    p->traceparent = event_record_cell(req, r, row, E_TRACE);
     p->sequence = sequence;
     p->depth = (uint32_t)strtoul(PQgetvalue(r, row, E_DEPTH), NULL, 10);
-    p->timestamp_us = moment(r, row, E_TIMESTAMP);
-    p->created_at_us = moment(r, row, E_CREATED_AT);
-    p->expires_at_us = moment(r, row, E_EXPIRES_AT);
+    p->timestamp_us = event_record_moment(r, row, E_TIMESTAMP);
+    p->created_at_us = event_record_moment(r, row, E_CREATED_AT);
+    p->expires_at_us = event_record_moment(r, row, E_EXPIRES_AT);
     p->disable_webhooks = PQgetvalue(r, row, E_DISABLE)[0] == 't';
     p->data_truncated = PQgetvalue(r, row, E_TRUNCATED)[0] == 't';
-    p->locations = seen_locations(req->arena, p->location_id, cell(req, r, row, E_LOCATIONS));
-    e->audience = cell(req, r, row, E_AUDIENCE);
-    e->parts = cell(req, r, row, parts);
-    e->created_at = cell(req, r, row, E_CREATED_AT);
-    e->data = cell(req, r, row, E_DATA);
-    e->previous = cell(req, r, row, E_PREVIOUS);
+    p->locations = seen_locations(
+        req->arena, p->location_id, event_record_cell(req, r, row, E_LOCATIONS));
+    e->audience = event_record_cell(req, r, row, E_AUDIENCE);
+    e->parts = event_record_cell(req, r, row, parts);
+    e->created_at = event_record_cell(req, r, row, E_CREATED_AT);
+    e->data = event_record_cell(req, r, row, E_DATA);
+    e->previous = event_record_cell(req, r, row, E_PREVIOUS);
     e->type = event_type_find(req->engine, p->type);
     p->system = e->type && e->type->system;
     p->supersedable = e->type && e->type->supersedable;
     e->head = PQnfields(r) > EVENT_COLUMNS && !strcmp(PQfname(r, EVENT_COLUMNS), "head")
-                  ? cell(req, r, row, EVENT_COLUMNS)
+                  ? event_record_cell(req, r, row, EVENT_COLUMNS)
                   : make_head(req, p);
     make_bodies(req, e);
     return e;
@@ -244,7 +245,7 @@ wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wh
                : req_fail(req, ERR_INTERNAL, NULL, "the body of %s can't be read", e->pub.id.p);
 }
 
-static struct sql_arg iso(struct wharf_req *req, int64_t us)
+static struct sql_arg event_record_iso(struct wharf_req *req, int64_t us)
 {
     char *p = arena_alloc(req->arena, ISO_MS_LEN + 1);
 
@@ -295,9 +296,9 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
         event_columns, event_tables);
     args[0] = (struct sql_arg){req->access.who->organization.p, req->access.who->organization.n};
     args[1] = (struct sql_arg){list.p, list.n};
-    args[2] = iso(req, span_ms[0] * 1000);
-    args[3] = iso(req, span_ms[1] * 1000);
-    args[4] = iso(req, clock_now_us());
+    args[2] = event_record_iso(req, span_ms[0] * 1000);
+    args[3] = event_record_iso(req, span_ms[1] * 1000);
+    args[4] = event_record_iso(req, clock_now_us());
     r = req_query(req, sql.p, args, 5);
     for (int row = 0; r && row < PQntuples(r); row++) {
         struct event *e = event_from_row(req, r, row);
@@ -321,8 +322,8 @@ bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int6
         event_columns, event_tables);
     char sequence[24], limit[24];
     struct sql_arg args[6] = {{req->access.who->organization.p, req->access.who->organization.n},
-        {sequence, 0}, iso(req, since_us), iso(req, until_us), iso(req, clock_now_us()),
-        {limit, 0}};
+        {sequence, 0}, event_record_iso(req, since_us), event_record_iso(req, until_us),
+        event_record_iso(req, clock_now_us()), {limit, 0}};
     PGresult *r;
 
     args[1].n = (size_t)snprintf(sequence, sizeof(sequence), "%lld", (long long)after);

@@ -76,7 +76,7 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
     return req_query(req, sql, args, 18) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-static wharf_str *new_ids(struct wharf_req *req, size_t n)
+static wharf_str *lines_new_ids(struct wharf_req *req, size_t n)
 {
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
 
@@ -100,7 +100,7 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
     if (!n)
         return WHARF_OK;
     time_format_iso(req->now_us, now);
-    columns[0] = new_ids(req, n);
+    columns[0] = lines_new_ids(req, n);
     for (size_t k = 1; k < COLUMNS; k++)
         columns[k] = ARENA_ARRAY(req->arena, wharf_str, n);
     for (size_t i = 0; i < n; i++) {
@@ -165,7 +165,7 @@ static void choice_sql(const struct req_access *access, const struct choice *c, 
     sql_add(s, "::jsonb) WITH ORDINALITY AS g(ids, place) ORDER BY g.place");
 }
 
-static wharf_status read_rows(
+static wharf_status lines_read_rows(
     struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
 {
     struct json_error e;
@@ -192,7 +192,7 @@ wharf_status log_recent(wharf_req *req, wharf_str groups, size_t n, wharf_str vi
 {
     const struct choice newest = {groups, n, visibility, " DESC", "", 0, (int64_t)limit};
 
-    return read_rows(req, &newest, ret_rows);
+    return lines_read_rows(req, &newest, ret_rows);
 }
 
 wharf_status log_page(wharf_req *req, wharf_str groups, wharf_str visibility, bool newest,
@@ -201,5 +201,5 @@ wharf_status log_page(wharf_req *req, wharf_str groups, wharf_str visibility, bo
     const char *order = newest ? " DESC" : "";
     const struct choice page = {groups, 1, visibility, order, order, skip, limit};
 
-    return read_rows(req, &page, ret_rows);
+    return lines_read_rows(req, &page, ret_rows);
 }

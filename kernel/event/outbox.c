@@ -34,7 +34,7 @@ struct answer {
 
 /* Compares as the tables' keys do: the same id may be another row's of another organization, or of
  * another moment. */
-static int by_key(const void *a, const void *b)
+static int outbox_by_key(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
     int order = x->organization - y->organization;
@@ -45,13 +45,13 @@ static int by_key(const void *a, const void *b)
 
 static int row_named(const struct named *key, const struct named *list, size_t n)
 {
-    const struct named *found = bsearch(key, list, n, sizeof(*key), by_key);
+    const struct named *found = bsearch(key, list, n, sizeof(*key), outbox_by_key);
 
     return found ? found->row : -1;
 }
 
 /* Returns what stands before the end byte; *text is moved behind it. */
-static wharf_str part(wharf_str *text, char end)
+static wharf_str outbox_part(wharf_str *text, char end)
 {
     const char *at = memchr(text->p, end, text->n);
     size_t n = at ? (size_t)(at - text->p) : text->n, all = at ? n + 1 : n;
@@ -69,10 +69,10 @@ static void read_waiting(struct answer *a, int row, size_t most)
         struct waiting *w = &a->waiting[a->n_waiting++];
         struct named event = {.organization = row}, line = event;
 
-        w->place = part(&text, ' ');
-        event.id = part(&text, ' ');
-        line.id = part(&text, ' ');
-        event.moment = line.moment = part(&text, '\n');
+        w->place = outbox_part(&text, ' ');
+        event.id = outbox_part(&text, ' ');
+        line.id = outbox_part(&text, ' ');
+        event.moment = line.moment = outbox_part(&text, '\n');
         w->event = row_named(&event, a->events, a->n_events);
         w->line = row_named(&line, a->lines, a->n_lines);
         w->organization = row;
@@ -100,15 +100,15 @@ static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct ans
         else
             ret->lines[ret->n_lines++] = named;
     }
-    qsort(ret->events, ret->n_events, sizeof(struct named), by_key);
-    qsort(ret->lines, ret->n_lines, sizeof(struct named), by_key);
+    qsort(ret->events, ret->n_events, sizeof(struct named), outbox_by_key);
+    qsort(ret->lines, ret->n_lines, sizeof(struct named), outbox_by_key);
     for (int i = 0; i < (int)n; i++) {
         if (PQgetvalue(r, i, O_KIND)[0] == 'o')
             read_waiting(ret, i, most);
     }
 }
 
-static size_t bytes_of(const PGresult *r, int row)
+static size_t outbox_bytes_of(const PGresult *r, int row)
 {
     static const int wide[] = {E_DATA, E_PREVIOUS, O_MESSAGE, O_PARTS};
     size_t bytes = 0;
@@ -124,7 +124,8 @@ static size_t rows_that_fit(const struct answer *a)
     size_t bytes = 0;
 
     for (size_t i = 0; i < a->n_waiting; i++) {
-        bytes += bytes_of(a->r, a->waiting[i].event) + bytes_of(a->r, a->waiting[i].line);
+        bytes += outbox_bytes_of(a->r, a->waiting[i].event) +
+                 outbox_bytes_of(a->r, a->waiting[i].line);
         if (i && bytes > CHUNK_BYTES)
             return i;
     }
@@ -162,7 +163,7 @@ static size_t shares_of(
 }
 
 /* Takes the rows out of the outbox and gets the numbers of their organizations. */
-static bool take(
+static bool outbox_take_rows(
     struct wharf_req *req, const struct answer *a, size_t n, struct share *shares, size_t n_shares)
 {
     wharf_str *places = ARENA_ARRAY(req->arena, wharf_str, n),
@@ -261,7 +262,7 @@ bool outbox_claim(struct wharf_req *req, const char *after, int most, struct out
     ret->lines = ARENA_ARRAY(req->arena, struct seal_line, ret->n);
     shares = ARENA_ARRAY(req->arena, struct share, ret->n);
     n_shares = shares_of(req, &a, ret->n, shares);
-    if (!take(req, &a, ret->n, shares, n_shares))
+    if (!outbox_take_rows(req, &a, ret->n, shares, n_shares))
         return false;
     for (size_t i = 0; i < n_shares; i++) {
         if (!read_share(req, &a, &shares[i], ret))

@@ -16,7 +16,7 @@ static const char *const MASK = "***";
 
 /* ---- names ---- */
 
-static char lower(char c)
+static char redact_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
@@ -34,7 +34,7 @@ bool redact_name(const struct redact_names *names, wharf_str name)
     if (name.n >= sizeof(text) || memchr(name.p, '\\', name.n) || memchr(name.p, '%', name.n))
         return true;
     for (; n < name.n; n++)
-        text[n] = lower(name.p[n]);
+        text[n] = redact_lower(name.p[n]);
     text[n] = 0;
     for (size_t i = 0; i < names->n; i++) {
         if (!strcmp(text, names->items[i]))
@@ -70,11 +70,11 @@ static bool content_name(wharf_str name)
 
 static bool run_char(char c)
 {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '-' ||
-           c == '+' || c == '=';
+    return (c >= '0' && c <= '9') || (redact_lower(c) >= 'a' && redact_lower(c) <= 'z') ||
+           c == '_' || c == '-' || c == '+' || c == '=';
 }
 
-static bool has(wharf_str s, const char *what)
+static bool redact_has(wharf_str s, const char *what)
 {
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
@@ -147,7 +147,7 @@ static void mask_plain_runs(struct buf *out, wharf_str text, bool cut)
         for (end = i; end < text.n && run_char(text.p[end]); end++)
             ;
         run = (wharf_str){text.p + i, end - i};
-        if (run.n >= RUN_MAX || has(run, "wh_live_") || has(run, "wh_test_") ||
+        if (run.n >= RUN_MAX || redact_has(run, "wh_live_") || redact_has(run, "wh_test_") ||
             (cut && run.n && end == text.n))
             buf_addz(out, MASK);
         else if (run.n)
@@ -157,7 +157,7 @@ static void mask_plain_runs(struct buf *out, wharf_str text, bool cut)
     }
 }
 
-static bool is_file(wharf_str s)
+static bool redact_is_file(wharf_str s)
 {
     if (s.n >= 5 && !memcmp(s.p, "data:", 5))
         return true;
@@ -179,7 +179,7 @@ static wharf_str before_bracket(wharf_str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         if (name.p[i] == '[' || (name.n - i >= 3 && name.p[i] == '%' && name.p[i + 1] == '5' &&
-                                    lower(name.p[i + 2]) == 'b'))
+                                    redact_lower(name.p[i + 2]) == 'b'))
             return (wharf_str){name.p, i};
     }
     return name;
@@ -198,7 +198,7 @@ void redact_query(struct buf *out, const struct redact_names *names, wharf_str q
         mask_runs(out, name, false);
         if (equal) {
             buf_addc(out, '=');
-            if (redact_name(names, before_bracket(name)) || has(pair, "wh_live_"))
+            if (redact_name(names, before_bracket(name)) || redact_has(pair, "wh_live_"))
                 buf_addz(out, MASK);
             else
                 mask_runs(out, (wharf_str){equal + 1, pair.n - name.n - 1}, false);
@@ -228,7 +228,7 @@ static wharf_str take_string(struct scan *s, bool *ret_cut)
     return (wharf_str){s->in.p + start, (*ret_cut ? s->in.n : s->at++) - start};
 }
 
-static void skip_space(struct scan *s)
+static void redact_skip_space(struct scan *s)
 {
     while (s->at < s->in.n && strchr(" \t\r\n", s->in.p[s->at]) && s->in.p[s->at])
         s->at++;
@@ -260,7 +260,7 @@ static void skip_value(struct scan *s)
 static void quoted(struct buf *out, wharf_str text, bool cut)
 {
     buf_addc(out, '"');
-    if (is_file(text))
+    if (redact_is_file(text))
         buf_addz(out, MASK);
     else
         mask_runs(out, text, cut);
@@ -268,7 +268,7 @@ static void quoted(struct buf *out, wharf_str text, bool cut)
         buf_addc(out, '"');
 }
 
-static void member(
+static void redact_member(
     struct buf *out, const struct redact_names *names, struct scan *s, wharf_str name)
 {
     bool secret = redact_name(names, name);
@@ -276,7 +276,7 @@ static void member(
     quoted(out, name, false);
     buf_addc(out, ':');
     s->at++;
-    skip_space(s);
+    redact_skip_space(s);
     if (s->at + 4 <= s->in.n && !memcmp(s->in.p + s->at, "null", 4))
         return;
     if (secret || (content_name(name) && s->at < s->in.n && s->in.p[s->at] == '"')) {
@@ -311,9 +311,9 @@ void redact_json(struct buf *out, const struct redact_names *names, wharf_str js
             continue;
         }
         text = take_string(&s, &cut);
-        skip_space(&s);
+        redact_skip_space(&s);
         if (!cut && s.at < json.n && json.p[s.at] == ':')
-            member(out, names, &s, text);
+            redact_member(out, names, &s, text);
         else
             quoted(out, text, cut);
     }

@@ -125,7 +125,7 @@ static void sleep_ms(struct request_log *log, long ms)
 }
 
 /* Waits for lines and takes up to BATCH_LINES of them; NULL: none are left and the end has come. */
-static struct entry *take(struct request_log *log)
+static struct entry *requestlog_take(struct request_log *log)
 {
     struct entry *first, *e;
     size_t n = 1;
@@ -152,7 +152,7 @@ static struct entry *take(struct request_log *log)
 }
 
 /* Writes a text; what PostgreSQL does not take as text is made readable. */
-static void put_text(struct buf *rows, wharf_str s)
+static void requestlog_put_text(struct buf *rows, wharf_str s)
 {
     char *p = (char *)s.p; /* of the entry, ours */
 
@@ -167,13 +167,13 @@ static void put_text(struct buf *rows, wharf_str s)
     copy_cell(rows, s);
 }
 
-static void put_body(struct buf *rows, const struct request_log *log, wharf_str body)
+static void requestlog_put_body(struct buf *rows, const struct request_log *log, wharf_str body)
 {
     struct buf kept;
 
     buf_init(&kept, 1 << 20);
     redact_json(&kept, &log->names, body, KEPT_BODY);
-    put_text(rows, buf_str(&kept));
+    requestlog_put_text(rows, buf_str(&kept));
     buf_done(&kept);
 }
 
@@ -186,49 +186,50 @@ static void put_redacted(struct buf *rows, const struct request_log *log, wharf_
         redact_query(&kept, &log->names, s);
     else
         redact_text(&kept, s);
-    put_text(rows, s.n ? buf_str(&kept) : s);
+    requestlog_put_text(rows, s.n ? buf_str(&kept) : s);
     buf_done(&kept);
 }
 
 /* Writes the columns of copy_sql. */
-static void put_line(struct buf *rows, const struct request_log *log, const struct request_line *l)
+static void requestlog_put_line(
+    struct buf *rows, const struct request_log *log, const struct request_line *l)
 {
     char iso[ISO_MS_LEN + 1], ms[32];
 
     time_format_iso(l->created_us, iso);
     snprintf(ms, sizeof(ms), "%lld.%03lld", (long long)l->duration_us / 1000,
         (long long)l->duration_us % 1000);
-    put_text(rows, l->organization);
-    put_text(rows, l->id);
+    requestlog_put_text(rows, l->organization);
+    requestlog_put_text(rows, l->id);
     copy_cell(rows, (wharf_str){iso, ISO_MS_LEN});
-    put_text(rows, l->method);
-    put_text(rows, l->route);
+    requestlog_put_text(rows, l->method);
+    requestlog_put_text(rows, l->route);
     put_redacted(rows, log, l->path, false);
     put_redacted(rows, log, l->query, true);
     copy_int(rows, l->status);
-    put_text(rows, l->code);
+    requestlog_put_text(rows, l->code);
     copy_cell(rows, str_z(ms));
-    put_text(rows, l->key_id);
-    put_text(rows, l->principal_id);
-    put_text(rows, l->ip);
+    requestlog_put_text(rows, l->key_id);
+    requestlog_put_text(rows, l->principal_id);
+    requestlog_put_text(rows, l->ip);
     put_redacted(rows, log, l->user_agent, false);
-    put_text(rows, l->client_request_id);
-    put_text(rows, l->idempotency_key);
+    requestlog_put_text(rows, l->client_request_id);
+    requestlog_put_text(rows, l->idempotency_key);
     copy_cell(rows, str_z(l->replayed ? "t" : "f"));
     copy_int(rows, l->request_bytes);
     copy_int(rows, l->response_bytes);
-    put_body(rows, log, l->request_body);
-    put_body(rows, log, l->response_body);
-    put_text(rows, l->row_id);
-    put_text(rows, l->path_id);
-    put_text(rows, l->parent_id);
-    put_text(rows, l->audience);
-    put_text(rows, l->reach);
-    put_text(rows, l->areas);
+    requestlog_put_body(rows, log, l->request_body);
+    requestlog_put_body(rows, log, l->response_body);
+    requestlog_put_text(rows, l->row_id);
+    requestlog_put_text(rows, l->path_id);
+    requestlog_put_text(rows, l->parent_id);
+    requestlog_put_text(rows, l->audience);
+    requestlog_put_text(rows, l->reach);
+    requestlog_put_text(rows, l->areas);
     copy_row_end(rows);
 }
 
-static bool connected(struct request_log *log)
+static bool requestlog_connected(struct request_log *log)
 {
     if (log->pg && PQstatus(log->pg) == CONNECTION_OK)
         return true;
@@ -241,7 +242,7 @@ enum outcome { WRITTEN, REFUSED, THERE /* a row was written before */, AWAY };
 
 /* Judges a result. SQLSTATE 22 is the data, 23 a rule of the table. Everything else is tried
  * again. */
-static enum outcome outcome_of(const PGresult *r)
+static enum outcome requestlog_outcome_of(const PGresult *r)
 {
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
 
@@ -256,13 +257,13 @@ static enum outcome outcome_of(const PGresult *r)
 
 static enum outcome outcome_and_clear(PGresult *r)
 {
-    enum outcome o = outcome_of(r);
+    enum outcome o = requestlog_outcome_of(r);
 
     PQclear(r);
     return o;
 }
 
-static enum outcome copy_rows(struct request_log *log, wharf_str rows)
+static enum outcome requestlog_copy_rows(struct request_log *log, wharf_str rows)
 {
     static const char copy_sql[] = "COPY wharf.request_log (organization_id, id, created_at, "
                                    "method, route, path, query, status, code, "
@@ -273,7 +274,7 @@ static enum outcome copy_rows(struct request_log *log, wharf_str rows)
                                    "audience, reach, areas) FROM STDIN";
     enum outcome o;
 
-    if (!connected(log))
+    if (!requestlog_connected(log))
         return AWAY;
     /* The disk is not waited for: the last second may be lost. */
     o = outcome_and_clear(tx_begin(log->pg, "SET LOCAL synchronous_commit = off"));
@@ -285,16 +286,17 @@ static enum outcome copy_rows(struct request_log *log, wharf_str rows)
     return o;
 }
 
-static enum outcome write_lines(struct request_log *log, const struct entry *first, bool one)
+static enum outcome requestlog_write_lines(
+    struct request_log *log, const struct entry *first, bool one)
 {
     enum outcome o = REFUSED;
     struct buf rows;
 
     buf_init(&rows, 64 << 20);
     for (const struct entry *e = first; e; e = one ? NULL : e->next)
-        put_line(&rows, log, &e->line);
+        requestlog_put_line(&rows, log, &e->line);
     if (!rows.failed)
-        o = copy_rows(log, buf_str(&rows));
+        o = requestlog_copy_rows(log, buf_str(&rows));
     buf_done(&rows);
     return o;
 }
@@ -304,7 +306,7 @@ static enum outcome write_lines(struct request_log *log, const struct entry *fir
 static void write_each(struct request_log *log, const struct entry *first)
 {
     for (const struct entry *e = first; e; e = e->next) {
-        enum outcome o = write_lines(log, e, true);
+        enum outcome o = requestlog_write_lines(log, e, true);
 
         if (o == WRITTEN || o == THERE)
             continue;
@@ -327,10 +329,10 @@ static bool pause_or_stop(struct request_log *log)
 
 static void write_batch(struct request_log *log, struct entry *first)
 {
-    enum outcome o = write_lines(log, first, false);
+    enum outcome o = requestlog_write_lines(log, first, false);
 
     while (o == AWAY && !pause_or_stop(log))
-        o = write_lines(log, first, false);
+        o = requestlog_write_lines(log, first, false);
     if (o == REFUSED || o == THERE)
         write_each(log, first);
     for (struct entry *e = first, *next; e; e = next) {
@@ -346,7 +348,7 @@ static void *writer(void *arg)
     struct request_log *log = arg;
     struct entry *first;
 
-    while ((first = take(log)) != NULL)
+    while ((first = requestlog_take(log)) != NULL)
         write_batch(log, first);
     db_meter_close(log->pg);
     return NULL;
@@ -354,13 +356,15 @@ static void *writer(void *arg)
 
 /* ---- beginning and end ---- */
 
-static void add_names(const char **names, size_t *n, const struct field *fields, size_t n_fields)
+static void requestlog_add_names(
+    const char **names, size_t *n, const struct field *fields, size_t n_fields)
 {
     for (size_t i = 0; i < n_fields; i++) {
         if (fields[i].secret || fields[i].store == STORE_SECRET)
             names[(*n)++] = fields[i].name;
         if (fields[i].children)
-            add_names(names, n, fields[i].children->fields, fields[i].children->n_fields);
+            requestlog_add_names(
+                names, n, fields[i].children->fields, fields[i].children->n_fields);
     }
 }
 
@@ -386,7 +390,7 @@ static struct redact_names secret_names(const struct engine *e)
     names = ARENA_ARRAY(e->arena, const char *, n + 1);
     n = 0;
     for (size_t i = 0; i < e->n_resources; i++)
-        add_names(names, &n, e->resources[i].def->fields, e->resources[i].def->n_fields);
+        requestlog_add_names(names, &n, e->resources[i].def->fields, e->resources[i].def->n_fields);
     return (struct redact_names){names, n};
 }
 

@@ -33,7 +33,7 @@ static const struct member members[] = {{"id", E_ID, A_TEXT}, {"actor", 0, AN_AC
 static const struct member actor_members[] = {
     {"id", E_ACTOR_ID, A_TEXT}, {"name", E_ACTOR_NAME, A_TEXT}, {"type", E_ACTOR_TYPE, A_TEXT}};
 
-static void put_moment(struct buf *b, int64_t us)
+static void seal_put_moment(struct buf *b, int64_t us)
 {
     char iso[ISO_MS_LEN + 1];
 
@@ -41,7 +41,7 @@ static void put_moment(struct buf *b, int64_t us)
     json_quote(b, str_z(iso));
 }
 
-static void put_members(struct buf *b, const PGresult *r, int row, int64_t created_at_us,
+static void seal_put_members(struct buf *b, const PGresult *r, int row, int64_t created_at_us,
     const struct member *list, size_t n)
 {
     buf_addc(b, '{');
@@ -52,12 +52,12 @@ static void put_members(struct buf *b, const PGresult *r, int row, int64_t creat
         buf_addz(b, m->name);
         BUF_LIT(b, "\": ");
         if (m->kind == AN_ACTOR)
-            put_members(b, r, row, created_at_us, actor_members,
+            seal_put_members(b, r, row, created_at_us, actor_members,
                 sizeof(actor_members) / sizeof(actor_members[0]));
         else if (m->kind == A_CONSTANT)
             BUF_LIT(b, "\"log\"");
         else if (m->kind == A_MOMENT)
-            put_moment(b, created_at_us);
+            seal_put_moment(b, created_at_us);
         else if (PQgetisnull(r, row, m->column))
             buf_addz(b, m->kind == SOME_JSON ? "[]" : "null");
         else if (m->kind == SOME_JSON)
@@ -76,7 +76,7 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
     *ret = (struct seal_line){.id = arena_dup_str(req->arena, event_cell(r, row, E_ID))};
     good = time_parse_pg(event_cell(r, row, E_CREATED_AT), &ret->created_at_us);
     buf_init(&b, SIZE_MAX / 2);
-    put_members(&b, r, row, ret->created_at_us, members, sizeof(members) / sizeof(members[0]));
+    seal_put_members(&b, r, row, ret->created_at_us, members, sizeof(members) / sizeof(members[0]));
     ret->text = arena_dup_str(req->arena, buf_str(&b));
     good = good && !b.failed;
     buf_done(&b);
@@ -156,7 +156,7 @@ bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
     return good;
 }
 
-static void problem(void *arg, const char *code, wharf_str param, wharf_str message)
+static void seal_problem(void *arg, const char *code, wharf_str param, wharf_str message)
 {
     req_problem(arg, code, param, "format", message);
 }
@@ -183,7 +183,7 @@ static bool range(
     *ret_last = 0;
     if (!n)
         return true;
-    q = query_parse(req->arena, shown->def, pairs, n, &o, problem, req);
+    q = query_parse(req->arena, shown->def, pairs, n, &o, seal_problem, req);
     if (!q)
         return false;
     sql_init(&s, req->arena);
@@ -230,7 +230,7 @@ static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t la
 
 /* Checks in shares, so that no statement takes long; the last one has no end when none was asked
  * for. */
-static wharf_status walk(
+static wharf_status seal_walk(
     struct wharf_req *req, int64_t first, int64_t last, int64_t end, struct seal_report *ret)
 {
     int64_t checked = 0;
@@ -266,5 +266,5 @@ wharf_status seal_verify(
     }
     if (!range(req, shown, &first, &last))
         return req->problems.n ? WHARF_INVALID : WHARF_OK;
-    return walk(req, first > base ? first : base + 1, last, end, ret);
+    return seal_walk(req, first > base ? first : base + 1, last, end, ret);
 }

@@ -18,7 +18,7 @@ enum { KNOWN_STEPS = sizeof(known_steps) / sizeof(known_steps[0]) };
 
 /* ---- declaring ---- */
 
-static void refuse(struct wharf_decl *d, const char *what, const char *why)
+static void steps_refuse(struct wharf_decl *d, const char *what, const char *why)
 {
     buf_addf(d->problems, "%s: event %s %s\n", d->plugin->name, what, why);
 }
@@ -29,15 +29,15 @@ void event_step_declare(struct wharf_decl *d, const wharf_event_step *s)
     struct event_step *step;
 
     if (s->head.size < sizeof(*s) || !s->name || !s->name[0] || !s->fn) {
-        refuse(d, "step", "needs a name and a function");
+        steps_refuse(d, "step", "needs a name and a function");
         return;
     }
     for (size_t i = 0; i < d->steps.n; i++) {
         if (!strcmp(others[i].name, s->name))
-            refuse(d, s->name, "is a step of two plugins");
+            steps_refuse(d, s->name, "is a step of two plugins");
     }
     if (d->steps.n == STEPS_MAX) {
-        refuse(d, s->name, "is one step too many");
+        steps_refuse(d, s->name, "is one step too many");
         return;
     }
     step = vector_add(d->arena, &d->steps);
@@ -73,7 +73,7 @@ void event_handler_declare(struct wharf_decl *d, const char *pattern, wharf_hand
     size_t number = 1;
 
     if (!pattern || !pattern[0] || !fn) {
-        refuse(d, "handler", "needs a type, \"object.*\" or \"*\", and a function");
+        steps_refuse(d, "handler", "needs a type, \"object.*\" or \"*\", and a function");
         return;
     }
     for (size_t i = 0; i < d->handlers.n; i++)
@@ -103,8 +103,8 @@ static const char *reason(struct wharf_req *req)
 
 /* Calls a step. Returns false when the transaction is lost. ret_error: why the step failed, or
  * NULL. */
-static bool call(struct wharf_req *req, const struct event_step *step, struct event *const *events,
-    size_t n, uint8_t *outcomes, const char **ret_error)
+static bool steps_call(struct wharf_req *req, const struct event_step *step,
+    struct event *const *events, size_t n, uint8_t *outcomes, const char **ret_error)
 {
     /* pub is the first member */
     const wharf_event *const *list = (const wharf_event *const *)events;
@@ -140,7 +140,7 @@ bool steps_run(
         const char *error;
 
         memset(outcomes, STEP_COMPLETED, n);
-        if (!call(req, &e->steps[k], events, n, outcomes, &error))
+        if (!steps_call(req, &e->steps[k], events, n, outcomes, &error))
             return false;
         for (size_t i = 0; i < n; i++) {
             struct step_result *r = &results[i * e->n_steps + k];
@@ -159,7 +159,7 @@ bool step_run_again(
 {
     uint8_t outcome = STEP_COMPLETED;
 
-    if (!call(req, step, &e, 1, &outcome, &ret->error))
+    if (!steps_call(req, step, &e, 1, &outcome, &ret->error))
         return false;
     ret->status = ret->error                ? STEP_FAILED
                   : outcome == STEP_SKIPPED ? STEP_SKIPPED
@@ -233,7 +233,7 @@ static struct step_result result_of(struct wharf_req *req, const struct event *e
         .status = !strcmp(name, "stream_publish") ? STEP_COMPLETED : STEP_SKIPPED};
 }
 
-static bool is_known(const char *name)
+static bool steps_is_known(const char *name)
 {
     for (size_t i = 0; i < KNOWN_STEPS; i++) {
         if (!strcmp(known_steps[i], name))
@@ -259,7 +259,7 @@ wharf_str steps_json(
         put_step(&w, known_steps[i], &r);
     }
     for (size_t k = 0; k < engine->n_steps; k++) {
-        if (!is_known(engine->steps[k].name))
+        if (!steps_is_known(engine->steps[k].name))
             put_step(&w, engine->steps[k].name, &results[k]);
     }
     jw_close(&w, ']');

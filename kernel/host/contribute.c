@@ -24,7 +24,7 @@ struct sources {
 static void write_object(
     struct merge *m, const char *key, const struct sources *from, const char *path);
 
-static bool has_before(const struct sources *from, size_t n, wharf_str name)
+static bool contribute_has_before(const struct sources *from, size_t n, wharf_str name)
 {
     for (size_t i = 0; i < n; i++) {
         if (json_get_n(from->items[i], name))
@@ -65,7 +65,7 @@ static void write_properties(struct merge *m, const struct sources *maps, const 
     jw_open(&m->w, "properties", '{');
     for (size_t i = 0; i < maps->n; i++) {
         for (const struct wharf_json *p = maps->items[i]->child; p; p = p->next) {
-            if (!has_before(maps, i, p->key))
+            if (!contribute_has_before(maps, i, p->key))
                 write_name(m, maps, p->key, path);
         }
     }

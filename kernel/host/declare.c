@@ -28,7 +28,7 @@ void declare_problem(struct wharf_decl *d, const char *fmt, ...)
 
 /* Takes a descriptor of any size: shorter ones are filled with zero, longer ones are accepted when
  * the unknown tail is zero. */
-static bool take(
+static bool declare_take(
     struct wharf_decl *d, void *own, size_t own_size, const void *theirs, const char *what)
 {
     const wharf_head *head = theirs;
@@ -63,7 +63,7 @@ static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *th
 {
     wharf_hooks *own = arena_alloc(d->arena, sizeof(*own));
 
-    return take(d, own, sizeof(*own), theirs, "wharf_hooks") ? own : NULL;
+    return declare_take(d, own, sizeof(*own), theirs, "wharf_hooks") ? own : NULL;
 }
 
 /* Checks an area: it belongs to the catalogue of 01 section 6.3, or to the manifest of the plugin
@@ -85,7 +85,7 @@ void declare_area(struct wharf_decl *d, const char *area)
     declare_problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
 }
 
-static struct route *add_route(struct wharf_decl *d, const struct resource *res,
+static struct route *declare_add_route(struct wharf_decl *d, const struct resource *res,
     enum route_kind kind, const char *method, bool member)
 {
     const struct definition *def = res->def;
@@ -116,31 +116,31 @@ static void add_resource_routes(struct wharf_decl *d, const struct resource *res
 
     d->plugin = res->plugin;
     if (res->def->place.below && ops & OP_LIST) {
-        struct route *r = add_route(d, res, ROUTE_LIST, "GET", false);
+        struct route *r = declare_add_route(d, res, ROUTE_LIST, "GET", false);
 
         r->pattern = res->def->place.below_path;
         r->below = true;
     }
     if (res->def->place.all_path && ops & OP_LIST) {
-        struct route *r = add_route(d, res, ROUTE_LIST, "GET", false);
+        struct route *r = declare_add_route(d, res, ROUTE_LIST, "GET", false);
 
         r->pattern = res->def->place.all_path;
         r->all_parents = true;
     }
     if (res->def->own_path && ops & OP_RETRIEVE)
-        add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
+        declare_add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
     if (res->def->own_path && ops & OP_UPDATE)
-        add_route(d, res, ROUTE_UPDATE, "POST", true)->pattern = res->def->own_path;
+        declare_add_route(d, res, ROUTE_UPDATE, "POST", true)->pattern = res->def->own_path;
     if (ops & OP_LIST)
-        add_route(d, res, ROUTE_LIST, "GET", false);
+        declare_add_route(d, res, ROUTE_LIST, "GET", false);
     if (ops & OP_CREATE)
-        add_route(d, res, ROUTE_CREATE, "POST", false);
+        declare_add_route(d, res, ROUTE_CREATE, "POST", false);
     if (ops & OP_RETRIEVE)
-        add_route(d, res, ROUTE_RETRIEVE, "GET", true);
+        declare_add_route(d, res, ROUTE_RETRIEVE, "GET", true);
     if (ops & OP_UPDATE)
-        add_route(d, res, ROUTE_UPDATE, "POST", true);
+        declare_add_route(d, res, ROUTE_UPDATE, "POST", true);
     if (ops & OP_DELETE)
-        add_route(d, res, ROUTE_DELETE, "DELETE", true);
+        declare_add_route(d, res, ROUTE_DELETE, "DELETE", true);
 }
 
 static void d_resource(wharf_decl *d, const wharf_resource *theirs)
@@ -150,7 +150,7 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     struct resource *res;
     wharf_resource r;
 
-    if (!take(d, &r, sizeof(r), theirs, "wharf_resource"))
+    if (!declare_take(d, &r, sizeof(r), theirs, "wharf_resource"))
         return;
     if (r.definition_hash && r.definition_hash != definition_hash(r.definition)) {
         declare_problem(d,
@@ -257,7 +257,7 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     struct json_error e;
     struct route *r;
 
-    if (!take(d, own, sizeof(*own), theirs, "wharf_route"))
+    if (!declare_take(d, own, sizeof(*own), theirs, "wharf_route"))
         return;
     if (!own->scope) {
         declare_problem(d,
@@ -347,7 +347,7 @@ static void add_check(struct wharf_decl *d, const char *area, const wharf_check 
 {
     wharf_check own, *c;
 
-    if (!take(d, &own, sizeof(own), theirs, "wharf_check") || !check_ok(d, area, &own))
+    if (!declare_take(d, &own, sizeof(own), theirs, "wharf_check") || !check_ok(d, area, &own))
         return;
     own.name = arena_printf(d->arena, "%s.%s", area, own.name).p;
     c = vector_add(d->arena, &d->checks);
@@ -456,7 +456,7 @@ static void d_check(wharf_decl *d, const wharf_check *c)
 const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook,
     d_provide, d_job, d_on_event, d_embed, d_errors, d_migration, d_fail, d_check};
 
-static int by_order(const void *a, const void *b)
+static int declare_by_order(const void *a, const void *b)
 {
     const struct hook_entry *x = a, *y = b;
 
@@ -500,7 +500,7 @@ static void attach_hooks(struct wharf_decl *d, struct resource *res)
             all[n++] = f[i].entry;
     }
     if (n > 1)
-        qsort(all + res->n_hooks, n - res->n_hooks, sizeof(*all), by_order);
+        qsort(all + res->n_hooks, n - res->n_hooks, sizeof(*all), declare_by_order);
     res->hooks = all;
     res->n_hooks = n;
 }

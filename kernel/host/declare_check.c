@@ -58,7 +58,7 @@ static void check_shown(struct wharf_decl *d, const struct resource *res, const 
 
 /* Checks that what carries the location of a row refers to the resource whose rows are locations
  * ("location": "self"). */
-static void check_location(struct wharf_decl *d, const struct resource *res)
+static void declare_check_location(struct wharf_decl *d, const struct resource *res)
 {
     const struct field *f = res->def->place.location;
     const struct resource *to = f && f->ref ? engine_resource(d->engine, f->ref) : NULL;
@@ -123,7 +123,8 @@ static bool same(const char *a, const char *b)
 }
 
 /* Checks that two resources share nothing that the engine finds rows by. */
-static void check_pair(struct wharf_decl *d, const struct resource *a, const struct resource *b)
+static void declare_check_pair(
+    struct wharf_decl *d, const struct resource *a, const struct resource *b)
 {
     const struct definition *x = a->def, *y = b->def;
     const char *what = same(x->name, y->name)                     ? "are both named"
@@ -247,9 +248,9 @@ void declare_check(struct wharf_decl *d)
 {
     for (size_t i = 0; i < d->engine->n_resources; i++) {
         check_references(d, &d->engine->resources[i]);
-        check_location(d, &d->engine->resources[i]);
+        declare_check_location(d, &d->engine->resources[i]);
         for (size_t k = i + 1; k < d->engine->n_resources; k++)
-            check_pair(d, &d->engine->resources[i], &d->engine->resources[k]);
+            declare_check_pair(d, &d->engine->resources[i], &d->engine->resources[k]);
     }
     check_hooks(d);
     check_refers(d);

@@ -168,7 +168,7 @@ static uint32_t log_level_of(const wharf_plugin *self)
     return log_level();
 }
 
-static void log_line(
+static void host_log_line(
     wharf_plugin *self, wharf_req *req, uint32_t level, const char *event, const char *fmt, ...)
 {
     va_list ap;
@@ -178,7 +178,7 @@ static void log_line(
     va_end(ap);
 }
 
-const wharf_log_api host_log = {WHARF_HEAD(wharf_log_api), log_level_of, log_line};
+const wharf_log_api host_log = {WHARF_HEAD(wharf_log_api), log_level_of, host_log_line};
 
 /* ---- request ---- */
 
@@ -366,7 +366,7 @@ static size_t format_decimal(char text[48], int64_t scaled, uint32_t scale)
     return (size_t)n;
 }
 
-static void put_number(wharf_out *out, const char *key, const char *text, size_t n)
+static void host_put_number(wharf_out *out, const char *key, const char *text, size_t n)
 {
     if (out->w)
         jw_raw(out->w, key, (wharf_str){text, n});
@@ -374,7 +374,7 @@ static void put_number(wharf_out *out, const char *key, const char *text, size_t
         json_build_number(out->build, key, (wharf_str){text, n});
 }
 
-static void put_text(wharf_out *out, const char *key, wharf_str s)
+static void host_put_text(wharf_out *out, const char *key, wharf_str s)
 {
     if (out->w)
         jw_str(out->w, key, s);
@@ -398,7 +398,7 @@ static void put_bool(wharf_out *out, const char *key, bool truth)
         json_build_bool(out->build, key, truth);
 }
 
-static void put_value(wharf_out *out, const char *key, const struct wharf_json *v)
+static void host_put_value(wharf_out *out, const char *key, const struct wharf_json *v)
 {
     if (out->w)
         jw_value(out->w, key, v);
@@ -415,26 +415,27 @@ static void j_put(wharf_out *out, const char *key, wharf_val v)
         put_bool(out, key, v.u.i != 0);
         break;
     case WHARF_V_INT:
-        put_number(out, key, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)v.u.i));
+        host_put_number(
+            out, key, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)v.u.i));
         break;
     case WHARF_V_DEC:
-        put_number(out, key, text, format_decimal(text, v.u.i, v.scale));
+        host_put_number(out, key, text, format_decimal(text, v.u.i, v.scale));
         break;
     case WHARF_V_DOUBLE:
         if (isfinite(v.u.d))
-            put_number(out, key, text, (size_t)snprintf(text, sizeof(text), "%.17g", v.u.d));
+            host_put_number(out, key, text, (size_t)snprintf(text, sizeof(text), "%.17g", v.u.d));
         else
             put_null(out, key);
         break;
     case WHARF_V_TEXT:
-        put_text(out, key, v.u.s);
+        host_put_text(out, key, v.u.s);
         break;
     case WHARF_V_TIME_US:
         time_format_iso(v.u.i, text);
-        put_text(out, key, (wharf_str){text, ISO_MS_LEN});
+        host_put_text(out, key, (wharf_str){text, ISO_MS_LEN});
         break;
     case WHARF_V_JSON:
-        put_value(out, key, v.u.j);
+        host_put_value(out, key, v.u.j);
         break;
     default:
         put_null(out, key);

@@ -61,7 +61,8 @@ static bool may_run(wharf_req *req, const char *sql)
     return false;
 }
 
-static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+static PGresult *host_data_run(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
 {
     struct db_error e;
     PGresult *r;
@@ -92,7 +93,7 @@ const wharf_rows *host_rows(wharf_req *req, PGresult *r)
 static wharf_status d_query(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args,
     const wharf_rows **ret_rows)
 {
-    PGresult *r = run(req, sql, args, n_args);
+    PGresult *r = host_data_run(req, sql, args, n_args);
 
     if (!r)
         return req_failed(req);
@@ -103,7 +104,7 @@ static wharf_status d_query(wharf_req *req, const char *sql, const wharf_val *ar
 static wharf_status d_exec(
     wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, uint64_t *ret_n)
 {
-    PGresult *r = run(req, sql, args, n_args);
+    PGresult *r = host_data_run(req, sql, args, n_args);
 
     if (!r)
         return req_failed(req);
@@ -201,7 +202,7 @@ const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count
 
 /* ---- resources ---- */
 
-static const struct resource *find(wharf_req *req, const char *name)
+static const struct resource *host_data_find(wharf_req *req, const char *name)
 {
     const struct resource *res = engine_resource(req->engine, name);
 
@@ -213,7 +214,7 @@ static const struct resource *find(wharf_req *req, const char *name)
 static wharf_status s_fetch(
     wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_data_find(req, resource);
     struct wharf_rec *rec;
     struct sql s;
     PGresult *r;
@@ -262,7 +263,7 @@ static void list_problem(void *arg, const char *code, wharf_str param, wharf_str
 static wharf_status s_list(wharf_req *req, const char *resource, const wharf_json *query,
     const wharf_rec *const **ret_recs, size_t *ret_n)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_data_find(req, resource);
     const struct query_pair *pairs = NULL;
     const wharf_rec **recs;
     struct query_options o = {.strict = true};
@@ -297,7 +298,7 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
 
 static wharf_status s_write(wharf_req *req, const wharf_write *given)
 {
-    struct write w = {.res = find(req, given->resource),
+    struct write w = {.res = host_data_find(req, given->resource),
         .op = given->op,
         .id = given->id.p ? given->id : str_z(""),
         .body = given->op == WHARF_DELETE ? NULL : given->body,
@@ -540,7 +541,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
 static wharf_status e_emit(
     wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_data_find(req, resource);
     struct change c = {.resource = resource, .resource_id = id, .action = "event", .event = type};
     struct buf b;
     struct jw w;
@@ -662,7 +663,7 @@ static bool event_of_row(wharf_req *req, const struct resource *res, struct whar
 static wharf_status e_emit_many(wharf_req *req, const char *resource, const char *const *types,
     const wharf_str *ids, const wharf_json *const *extras, size_t n)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_data_find(req, resource);
     struct change *changes = ARENA_ARRAY(req->arena, struct change, n + 1);
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, n + 1);
 

@@ -8,8 +8,8 @@
 /* Writes n rows of one resource, with their computed fields. in: as what they are shown, IN_LIST or
  * IN_RETRIEVE. key: NULL in an array. Writes nothing when a computed field failed: the request has
  * the problem then. */
-static void put_rows(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *const *recs,
-    size_t n, uint32_t in)
+static void host_encode_put_rows(wharf_req *req, wharf_out *out, const char *key,
+    const wharf_rec *const *recs, size_t n, uint32_t in)
 {
     struct view view = {
         .in = in, .datetime = req->head.datetime_format, .who = &req->access.who->access};
@@ -31,12 +31,12 @@ static void put_rows(wharf_req *req, wharf_out *out, const char *key, const whar
 
 void row_encoded(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
-    put_rows(req, out, key, &rec, 1, IN_RETRIEVE);
+    host_encode_put_rows(req, out, key, &rec, 1, IN_RETRIEVE);
 }
 
 void rows_encoded(wharf_req *req, wharf_out *out, const wharf_rec *const *recs, size_t n)
 {
-    put_rows(req, out, NULL, recs, n, IN_LIST);
+    host_encode_put_rows(req, out, NULL, recs, n, IN_LIST);
 }
 
 bool resource_links(wharf_req *req, wharf_str resource, const char *link)

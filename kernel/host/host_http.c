@@ -67,8 +67,8 @@ static wharf_status h_use_key(wharf_req *req)
 }
 
 /* Takes a token of who is named by n bytes. Problem rate_limited, with the reason. */
-static wharf_status take_token(wharf_req *req, char kind, wharf_str whom, wharf_str purpose,
-    uint32_t per_minute, enum limit_reason reason)
+static wharf_status host_http_take_token(wharf_req *req, char kind, wharf_str whom,
+    wharf_str purpose, uint32_t per_minute, enum limit_reason reason)
 {
     enum { MINUTE_US = 60000000, SECOND_US = 1000000, PURPOSE_MAX = 60 };
     const struct limit_rate rate = {per_minute, per_minute, MINUTE_US};
@@ -89,7 +89,7 @@ static wharf_status take_token(wharf_req *req, char kind, wharf_str whom, wharf_
 }
 
 /* Finds the client's address, of which the /64 of an IPv6 address is one. Empty: there is none. */
-static wharf_str address_of(wharf_req *req, struct ip *ip)
+static wharf_str host_http_address_of(wharf_req *req, struct ip *ip)
 {
     if (!req->head.remote_addr.n ||
         !ip_parse(req->head.remote_addr.p, (unsigned)req->head.remote_addr.n, ip))
@@ -100,10 +100,11 @@ static wharf_str address_of(wharf_req *req, struct ip *ip)
 static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minute)
 {
     struct ip ip;
-    wharf_str address = address_of(req, &ip);
+    wharf_str address = host_http_address_of(req, &ip);
 
-    return per_minute && address.n ? take_token(req, 'a', address, purpose, per_minute, LIMIT_BY_IP)
-                                   : WHARF_OK;
+    return per_minute && address.n
+               ? host_http_take_token(req, 'a', address, purpose, per_minute, LIMIT_BY_IP)
+               : WHARF_OK;
 }
 
 static wharf_status h_limit_endpoint(
@@ -114,14 +115,15 @@ static wharf_status h_limit_endpoint(
     wharf_str whom = str_z("");
 
     if (owner == WHARF_LIMIT_ADDRESS)
-        whom = address_of(req, &ip);
+        whom = host_http_address_of(req, &ip);
     else if (owner == WHARF_LIMIT_USER && who)
         whom = who->actor_id;
     else if (owner == WHARF_LIMIT_ORGANIZATION && who)
         whom = who->organization;
     if (!per_minute || !whom.n || !req->engine->config->rate_endpoint)
         return WHARF_OK;
-    return take_token(req, (char)('0' + owner), whom, purpose, per_minute, LIMIT_BY_ENDPOINT);
+    return host_http_take_token(
+        req, (char)('0' + owner), whom, purpose, per_minute, LIMIT_BY_ENDPOINT);
 }
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)

@@ -17,7 +17,7 @@
 
 enum { OTHERS_MAX = 100, LAST = 4, NETWORK_TEXT = 64 };
 
-static wharf_str or_empty(wharf_str s)
+static wharf_str host_keys_or_empty(wharf_str s)
 {
     return s.p ? s : str_z("");
 }
@@ -28,11 +28,11 @@ static const wharf_caller *k_caller(wharf_req *req)
     const struct principal *p = req->access.who;
 
     *c = (wharf_caller){.head = WHARF_HEAD(wharf_caller),
-        .live_organization = or_empty(p->access.live_organization),
-        .key_id = or_empty(p->key_id),
-        .role = or_empty(p->role),
-        .user_id = or_empty(p->access.user_id),
-        .device_id = or_empty(p->access.device_id),
+        .live_organization = host_keys_or_empty(p->access.live_organization),
+        .key_id = host_keys_or_empty(p->key_id),
+        .role = host_keys_or_empty(p->role),
+        .user_id = host_keys_or_empty(p->access.user_id),
+        .device_id = host_keys_or_empty(p->access.device_id),
         .locations = p->access.locations,
         .n_locations = p->access.n_locations,
         .all_locations = p->access.all_locations,
@@ -123,7 +123,7 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 
 /* Finds the resource of locations and the organization of the data. Without a module that has
  * locations there are none. */
-static wharf_status data_of(
+static wharf_status host_keys_data_of(
     wharf_req *req, bool test, const struct resource **ret_locations, wharf_str *ret_organization)
 {
     *ret_locations = engine_locations(req->engine);
@@ -140,7 +140,7 @@ static wharf_status k_known_locations(
     wharf_str organization = {"", 0};
     struct sql s;
     PGresult *r;
-    wharf_status status = data_of(req, test, &locations, &organization);
+    wharf_status status = host_keys_data_of(req, test, &locations, &organization);
 
     memset(ret_known, 0, n * sizeof(*ret_known));
     if (status != WHARF_OK || !locations || !n)
@@ -169,7 +169,7 @@ static wharf_status k_other_locations(
     wharf_str organization = {"", 0}, *ids;
     struct sql s;
     PGresult *r;
-    wharf_status status = data_of(req, test, &locations, &organization);
+    wharf_status status = host_keys_data_of(req, test, &locations, &organization);
 
     *ret_n = 0;
     if (status != WHARF_OK || !locations || who->all_locations)

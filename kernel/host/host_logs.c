@@ -32,14 +32,14 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
 const wharf_logs_api host_logs = {
     WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent, log_page, log_add_many};
 
-static const struct wharf_json *setting(const wharf_plugin *self, const char *name)
+static const struct wharf_json *host_logs_setting(const wharf_plugin *self, const char *name)
 {
     return module_setting(self->engine->config, self->plugin->manifest, name);
 }
 
 static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
 {
-    const struct wharf_json *v = setting(self, name);
+    const struct wharf_json *v = host_logs_setting(self, name);
 
     if (json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER))
         *ret_text = v->text;
@@ -54,11 +54,11 @@ static int64_t c_integer(wharf_plugin *self, const char *name)
 {
     int64_t i;
 
-    return json_int(setting(self, name), &i) ? i : 0;
+    return json_int(host_logs_setting(self, name), &i) ? i : 0;
 }
 
 /* Finds what stands between two commas of a text. */
-static bool part_of(wharf_str text, size_t i, wharf_str *ret_part)
+static bool host_logs_part_of(wharf_str text, size_t i, wharf_str *ret_part)
 {
     const char *p = text.p;
 
@@ -70,7 +70,7 @@ static bool part_of(wharf_str text, size_t i, wharf_str *ret_part)
 
 static bool c_item(wharf_plugin *self, const char *name, size_t i, wharf_str *ret_text)
 {
-    const struct wharf_json *v = setting(self, name);
+    const struct wharf_json *v = host_logs_setting(self, name);
 
     if (json_is(v, JSON_ARRAY)) {
         for (v = v->child; v && i; i--)
@@ -80,7 +80,7 @@ static bool c_item(wharf_plugin *self, const char *name, size_t i, wharf_str *re
         *ret_text = v->text;
         return true;
     }
-    return json_is(v, JSON_STRING) && part_of(v->text, i, ret_text);
+    return json_is(v, JSON_STRING) && host_logs_part_of(v->text, i, ret_text);
 }
 
 static wharf_str c_url(wharf_req *req, wharf_str path)

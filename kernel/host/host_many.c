@@ -164,7 +164,7 @@ struct wharf_held_problems {
     size_t n, cap;
 };
 
-static void hold(
+static void host_many_hold(
     wharf_req *req, struct wharf_held_problems *held, const struct problem *all, size_t n)
 {
     if (held->n + n > held->cap) {
@@ -187,7 +187,7 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
         return false;
     if (!*held)
         *held = ARENA_NEW(req->arena, struct wharf_held_problems);
-    hold(req, *held, req->problems.list, req->problems.n);
+    host_many_hold(req, *held, req->problems.list, req->problems.n);
     req_clear_problems(&req->problems);
     return true;
 }
@@ -199,7 +199,7 @@ static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
     struct req_problems *problems = &req->problems;
 
     if (held && held->n && !set_everybodys(req)) {
-        hold(req, held, problems->list, problems->n);
+        host_many_hold(req, held, problems->list, problems->n);
         problems->list = held->problems;
         problems->n = held->n;
         problems->cap = held->cap;

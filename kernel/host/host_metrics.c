@@ -9,7 +9,7 @@
 
 enum { NAME_MAX_BYTES = 57, LABELS_MAX_BYTES = 150 };
 
-static bool good_name(wharf_str name)
+static bool host_metrics_good_name(wharf_str name)
 {
     if (!name.n || name.n > NAME_MAX_BYTES || (name.n >= 4 && !memcmp(name.p, "lua_", 4)))
         return false;
@@ -20,11 +20,12 @@ static bool good_name(wharf_str name)
     return true;
 }
 
-static bool add(const wharf_req *req, bool observed, wharf_str name, wharf_str labels, double n)
+static bool host_metrics_add(
+    const wharf_req *req, bool observed, wharf_str name, wharf_str labels, double n)
 {
     char name_text[NAME_MAX_BYTES + 1], label_text[LABELS_MAX_BYTES + 2];
 
-    if (!req->engine->board || !good_name(name) || labels.n > LABELS_MAX_BYTES ||
+    if (!req->engine->board || !host_metrics_good_name(name) || labels.n > LABELS_MAX_BYTES ||
         (!observed && !(n >= 0)))
         return false;
     snprintf(name_text, sizeof(name_text), "%.*s", (int)name.n, name.p);
@@ -35,12 +36,12 @@ static bool add(const wharf_req *req, bool observed, wharf_str name, wharf_str l
 
 static bool m_count(wharf_req *req, wharf_str name, wharf_str labels, double n)
 {
-    return add(req, false, name, labels, n);
+    return host_metrics_add(req, false, name, labels, n);
 }
 
 static bool m_observe(wharf_req *req, wharf_str name, wharf_str labels, double value)
 {
-    return add(req, true, name, labels, value);
+    return host_metrics_add(req, true, name, labels, value);
 }
 
 static uint64_t m_requests(wharf_req *req)

@@ -16,7 +16,8 @@ struct reported {
     size_t n;
 };
 
-static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
+static void host_schema_wrong_schema(
+    void *arg, wharf_str pointer, const char *rule, wharf_str message)
 {
     struct reported *t = arg;
 
@@ -25,7 +26,7 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
             STR_ARG(message));
 }
 
-static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void host_schema_wrong_value(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct reported *t = arg;
 
@@ -57,7 +58,8 @@ static wharf_status s_check(
 {
     struct reported t = {.req = req, .code = code, .path = path};
 
-    return tenant_schema(req->arena, schema, wrong_schema, &t) ? WHARF_OK : req_failed(req);
+    return tenant_schema(req->arena, schema, host_schema_wrong_schema, &t) ? WHARF_OK
+                                                                           : req_failed(req);
 }
 
 static wharf_status s_validate(
@@ -65,11 +67,12 @@ static wharf_status s_validate(
 {
     struct reported t = {
         .req = req, .code = ERR_VALIDATION_FAILED, .path = path, .left = TENANT_SCHEMA_STEPS};
-    const struct schema *s = tenant_schema(req->arena, schema, wrong_schema, &t);
+    const struct schema *s = tenant_schema(req->arena, schema, host_schema_wrong_schema, &t);
 
     if (!s)
         return req_failed(req);
-    if (schema_validate_within(s, value, str_z(path), &t.left, req->arena, wrong_value, &t))
+    if (schema_validate_within(
+            s, value, str_z(path), &t.left, req->arena, host_schema_wrong_value, &t))
         return WHARF_OK;
     if (!t.left && t.n < REPORTED_MAX)
         req_problem(req, ERR_VALIDATION_FAILED, str_z(path), "format", str_z(TENANT_SCHEMA_WORK));

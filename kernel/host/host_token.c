@@ -17,7 +17,7 @@
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * DIGEST_BYTES };
 
 /* Returns the token's hash as PostgreSQL reads bytea. */
-static struct sql_arg hash_of(wharf_req *req, wharf_str token)
+static struct sql_arg host_token_hash_of(wharf_req *req, wharf_str token)
 {
     unsigned char digest[DIGEST_BYTES];
     char *hex = arena_alloc(req->arena, HASH_HEX + 3);
@@ -29,7 +29,7 @@ static struct sql_arg hash_of(wharf_req *req, wharf_str token)
     return (struct sql_arg){hex, HASH_HEX + 2};
 }
 
-static struct sql_arg time_arg(wharf_req *req, int64_t us)
+static struct sql_arg host_token_time_arg(wharf_req *req, int64_t us)
 {
     wharf_str iso = time_iso(req->arena, us);
 
@@ -45,12 +45,12 @@ static struct sql_arg kind_arg(wharf_req *req, const char *kind)
     return (struct sql_arg){s.p, s.n};
 }
 
-static wharf_status keep(
+static wharf_status host_token_keep(
     wharf_req *req, const char *kind, wharf_str text, wharf_str id, struct sql_arg expires)
 {
-    struct sql_arg args[6] = {hash_of(req, text),
+    struct sql_arg args[6] = {host_token_hash_of(req, text),
         {req->access.who->organization.p, req->access.who->organization.n}, kind_arg(req, kind),
-        {id.p, id.n}, time_arg(req, req->now_us), expires};
+        {id.p, id.n}, host_token_time_arg(req, req->now_us), expires};
 
     return req_query(req,
                "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at, expires_at)"
@@ -64,7 +64,7 @@ static wharf_status t_name(wharf_req *req, const char *kind, wharf_str name, wha
 {
     if (!name.n || name.n > NAME_MAX_BYTES)
         return req_fail(req, ERR_INTERNAL, NULL, NULL);
-    return keep(req, kind, name, id, (struct sql_arg){"infinity", 8});
+    return host_token_keep(req, kind, name, id, (struct sql_arg){"infinity", 8});
 }
 
 static wharf_status t_make(
@@ -77,7 +77,7 @@ static wharf_status t_make(
     sodium_bin2base64(
         text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     *ret_token = arena_dup(req->arena, text, TOKEN_TEXT);
-    return keep(req, kind, *ret_token, id, time_arg(req, expires_us));
+    return host_token_keep(req, kind, *ret_token, id, host_token_time_arg(req, expires_us));
 }
 
 /* Makes a principal for somebody who holds a token: he may do nothing but what the route does. */
@@ -100,7 +100,8 @@ static struct principal *bearer(
 
 static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, wharf_str *ret_id)
 {
-    struct sql_arg args[3] = {hash_of(req, token), kind_arg(req, kind), time_arg(req, req->now_us)};
+    struct sql_arg args[3] = {
+        host_token_hash_of(req, token), kind_arg(req, kind), host_token_time_arg(req, req->now_us)};
     PGresult *r;
 
     if (req->access.who || !token.n || token.n > NAME_MAX_BYTES)

@@ -52,7 +52,7 @@ static void v_fault(wharf_verify *v, wharf_str organization_id, wharf_str id, co
 }
 
 /* Tells why the database refused, and clears the result. */
-static wharf_status refused(struct wharf_verify *v, PGresult *r)
+static wharf_status host_verify_refused(struct wharf_verify *v, PGresult *r)
 {
     const char *said = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
@@ -71,12 +71,12 @@ static wharf_status refused(struct wharf_verify *v, PGresult *r)
     return WHARF_UNAVAILABLE;
 }
 
-static bool begin(struct wharf_verify *v)
+static bool host_verify_begin(struct wharf_verify *v)
 {
     PGresult *r = tx_begin_snapshot(v->conn, settings);
 
     if (PQresultStatus(r) != PGRES_TUPLES_OK)
-        return refused(v, r) == WHARF_OK;
+        return host_verify_refused(v, r) == WHARF_OK;
     PQclear(r);
     return true;
 }
@@ -84,7 +84,7 @@ static bool begin(struct wharf_verify *v)
 bool verify_anew(struct wharf_verify *v)
 {
     tx_rollback(v->conn);
-    return begin(v);
+    return host_verify_begin(v);
 }
 
 void verify_let_go(struct wharf_verify *v)
@@ -93,7 +93,7 @@ void verify_let_go(struct wharf_verify *v)
 }
 
 /* Hands the rows of a result over; the values stand in r. */
-static wharf_status hand_over(struct wharf_verify *v, const PGresult *r,
+static wharf_status host_verify_hand_over(struct wharf_verify *v, const PGresult *r,
     wharf_status (*row)(wharf_verify *, const wharf_val *, size_t, void *), void *arg)
 {
     wharf_val values[COLUMNS_MAX];
@@ -110,7 +110,7 @@ static wharf_status hand_over(struct wharf_verify *v, const PGresult *r,
     return s;
 }
 
-static bool open_cursor(
+static bool host_verify_open_cursor(
     struct wharf_verify *v, const char *name, const char *sql, const wharf_val *args, size_t n_args)
 {
     struct arena *a = arena_new(0);
@@ -128,12 +128,12 @@ static bool open_cursor(
     if (good)
         PQclear(r);
     else
-        refused(v, r);
+        host_verify_refused(v, r);
     return good;
 }
 
 /* Fetches until nothing is left. */
-static wharf_status fetch_all(struct wharf_verify *v, const char *name,
+static wharf_status host_verify_fetch_all(struct wharf_verify *v, const char *name,
     wharf_status (*row)(wharf_verify *, const wharf_val *, size_t, void *), void *arg)
 {
     char sql[NAME_SIZE + 32];
@@ -145,9 +145,9 @@ static wharf_status fetch_all(struct wharf_verify *v, const char *name,
         PGresult *r = PQexec(v->conn, sql);
 
         if (PQresultStatus(r) != PGRES_TUPLES_OK)
-            return refused(v, r);
+            return host_verify_refused(v, r);
         n = PQntuples(r);
-        s = hand_over(v, r, row, arg);
+        s = host_verify_hand_over(v, r, row, arg);
         PQclear(r);
     }
     return s;
@@ -167,10 +167,10 @@ static wharf_status v_each(wharf_verify *v, const char *sql, const wharf_val *ar
             "each other; the plugin needs to be corrected",
             ARGS_MAX, DEPTH_MAX);
     snprintf(name, sizeof(name), "verify_%u", v->depth);
-    if (!open_cursor(v, name, sql, args, n_args))
+    if (!host_verify_open_cursor(v, name, sql, args, n_args))
         return WHARF_UNAVAILABLE;
     v->depth++;
-    s = fetch_all(v, name, row, arg);
+    s = host_verify_fetch_all(v, name, row, arg);
     v->depth--;
     snprintf(close, sizeof(close), "CLOSE %s", name);
     PQclear(PQexec(v->conn, close)); /* in a transaction that failed there is none any more */
@@ -218,7 +218,7 @@ void verify_run(struct wharf_verify *v, const wharf_check *check)
     v->looked = v->faults = 0;
     v->error = (wharf_str){"", 0};
     v->depth = 0;
-    if (!begin(v))
+    if (!host_verify_begin(v))
         return;
     if (check->sql)
         run_query(v, check);

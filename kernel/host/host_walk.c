@@ -67,7 +67,7 @@ static void option_problem(void *arg, const char *code, wharf_str param, wharf_s
 
 enum { ALL = 0 }; /* no limit was asked for */
 
-static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
+static bool host_walk_read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
 {
     *ret = ALL;
     return !p->broken && (str_eqz(p->value, "all") || (query_whole(p->value, ret) && *ret <= most));
@@ -87,7 +87,7 @@ static bool take_limit(
                 str_z("All rows are read; leave this parameter out"));
         else if (!str_eqz(pairs[i].key, "limit"))
             pairs[kept++] = pairs[i];
-        else if (!read_limit(&pairs[i], most, ret_limit))
+        else if (!host_walk_read_limit(&pairs[i], most, ret_limit))
             option_problem(a, ERR_PARAM_INVALID, pairs[i].key,
                 arena_printf(a->req->arena,
                     "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
@@ -97,7 +97,7 @@ static bool take_limit(
 }
 
 /* Reads the options. Returns NULL after problems were told. */
-static struct list_query *read_options(struct wharf_req *req, const struct resource *res,
+static struct list_query *host_walk_read_options(struct wharf_req *req, const struct resource *res,
     const wharf_json *options, int64_t most, const char *base, int64_t *ret_limit)
 {
     struct query_options o = {.strict = true,
@@ -141,7 +141,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     return q;
 }
 
-static const struct resource *find(struct wharf_req *req, const char *name)
+static const struct resource *host_walk_find(struct wharf_req *req, const char *name)
 {
     const struct resource *res = engine_resource(req->engine, name);
 
@@ -150,7 +150,7 @@ static const struct resource *find(struct wharf_req *req, const char *name)
     return req->problems.n ? NULL : res;
 }
 
-static struct view view_of(const struct req_access *access, const struct list_query *q)
+static struct view host_walk_view_of(const struct req_access *access, const struct list_query *q)
 {
     return (struct view){.in = IN_LIST,
         .datetime = DATETIME_ISO,
@@ -160,11 +160,11 @@ static struct view view_of(const struct req_access *access, const struct list_qu
         .includes = q->includes};
 }
 
-static void members(struct wharf_req *req, const struct definition *d, const struct list_query *q,
-    const wharf_str **ret_names, size_t *ret_n)
+static void host_walk_members(struct wharf_req *req, const struct definition *d,
+    const struct list_query *q, const wharf_str **ret_names, size_t *ret_n)
 {
     wharf_str *names = ARENA_ARRAY(req->arena, wharf_str, d->n_fields + 1);
-    struct view view = view_of(&req->access, q);
+    struct view view = host_walk_view_of(&req->access, q);
     size_t n = 0;
 
     names[n++] = WHARF_S("object");
@@ -182,14 +182,14 @@ static wharf_status k_check(wharf_req *req, const char *resource, const wharf_js
     struct req_head *head = &req->head;
     const struct query_pair *pairs = head->pairs;
     size_t n = head->n_pairs;
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_walk_find(req, resource);
     const struct list_query *q = NULL;
     int64_t limit;
 
     if (res)
-        q = read_options(req, res, options, most, base, &limit);
+        q = host_walk_read_options(req, res, options, most, base, &limit);
     if (q && ret_names)
-        members(req, res->def, q, ret_names, ret_n);
+        host_walk_members(req, res->def, q, ret_names, ret_n);
     head->pairs = pairs;
     head->n_pairs = n;
     return host_err.current(req);
@@ -216,7 +216,7 @@ static PGresult *count_rows(struct wharf_req *req, struct wharf_walk *w)
 
 /* Counts the rows. Similar words are a second question, as in lists: asked when nothing contains
  * the terms. */
-static bool count(struct wharf_req *req, struct wharf_walk *w, int64_t *ret)
+static bool host_walk_count(struct wharf_req *req, struct wharf_walk *w, int64_t *ret)
 {
     PGresult *r;
 
@@ -231,7 +231,7 @@ static bool count(struct wharf_req *req, struct wharf_walk *w, int64_t *ret)
     return r != NULL;
 }
 
-static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
+static bool host_walk_open_cursor(struct wharf_req *req, struct wharf_walk *w)
 {
     struct sql s;
 
@@ -241,7 +241,7 @@ static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
     return req_query_sql(req, &s) != NULL;
 }
 
-static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *ret_total)
+static wharf_status host_walk_start(struct wharf_req *req, struct wharf_walk *w, int64_t *ret_total)
 {
     struct stepped was = step_in(req, w);
     bool good;
@@ -249,8 +249,8 @@ static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *
     db_begin_snapshot(w->db);
     db_ahead(w->db, "SET LOCAL statement_timeout = 0", NULL, 0);
     good = narrow_rows_of(req, w->res, str_z(""), &w->narrow) &&
-           (!w->q->n_terms || search_found(req, w->res, w->q)) && count(req, w, ret_total) &&
-           open_cursor(req, w);
+           (!w->q->n_terms || search_found(req, w->res, w->q)) &&
+           host_walk_count(req, w, ret_total) && host_walk_open_cursor(req, w);
     step_out(req, was);
     return good ? WHARF_OK : host_err.current(req);
 }
@@ -258,7 +258,7 @@ static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *
 static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_json *options,
     int64_t most, const char *base, wharf_walk **ret_walk, int64_t *ret_total)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_walk_find(req, resource);
     struct wharf_walk *w = ARENA_NEW(req->arena, struct wharf_walk);
     int64_t limit;
     wharf_status s;
@@ -267,13 +267,13 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
         return WHARF_UNAVAILABLE;
     w->req = req;
     w->res = res;
-    w->q = read_options(req, res, options, most, base, &limit);
+    w->q = host_walk_read_options(req, res, options, most, base, &limit);
     if (!w->q)
         return host_err.current(req);
-    w->view = view_of(&req->access, w->q);
+    w->view = host_walk_view_of(&req->access, w->q);
     w->db = db_another(req->thread->db, false);
     arena_on_release(req->arena, end_walk, w);
-    s = start(req, w, ret_total);
+    s = host_walk_start(req, w, ret_total);
     if (s != WHARF_OK)
         return s;
     w->left = w->q->limit;

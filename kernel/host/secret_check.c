@@ -20,7 +20,7 @@ static bool has_key(wharf_str id)
     return false;
 }
 
-static wharf_status look(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
+static wharf_status secret_check_look(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
 {
     const struct sealed_column *c = arg;
     const char *name = c->field->column_name;
@@ -48,7 +48,7 @@ static wharf_status look_at_column(struct sealed_column *c)
         "SELECT organization_id, id, %s, split_part(%s, '.', 2) FROM %s WHERE %s IS NOT NULL",
         c->field->column, c->field->column, c->definition->storage.table, c->field->column);
 
-    return verify_api.each(c->v, sql.p, NULL, 0, look, c);
+    return verify_api.each(c->v, sql.p, NULL, 0, secret_check_look, c);
 }
 
 static wharf_status keys(wharf_verify *v, const wharf_verify_api *api, void *arg)

@@ -34,22 +34,23 @@ bool stream_hub_draining(struct stream_hub *h)
 
 /* ---- who is told ---- */
 
-static bool named(const char *line, size_t n, wharf_str organization, wharf_str channel)
+static bool channel_wait_named(
+    const char *line, size_t n, wharf_str organization, wharf_str channel)
 {
     return n == organization.n + 1 + channel.n && !memcmp(line, organization.p, organization.n) &&
            line[organization.n] == ' ' && !memcmp(line + organization.n + 1, channel.p, channel.n);
 }
 
-static void tell_line(struct stream_hub *h, const char *line, size_t n)
+static void channel_wait_tell_line(struct stream_hub *h, const char *line, size_t n)
 {
     for (struct stream *st = h->first; st; st = st->next)
-        st->reported = st->reported ||
-                       (st->channel.n && named(line, n, st->organization, st->channel));
+        st->reported = st->reported || (st->channel.n && channel_wait_named(line, n,
+                                                             st->organization, st->channel));
     for (struct parked *p = h->parked; p; p = p->next)
-        p->reported = p->reported || named(line, n, p->organization, p->channel);
+        p->reported = p->reported || channel_wait_named(line, n, p->organization, p->channel);
 }
 
-static void tell_all(struct stream_hub *h)
+static void channel_wait_tell_all(struct stream_hub *h)
 {
     for (struct stream *st = h->first; st; st = st->next)
         st->reported = true;
@@ -64,11 +65,11 @@ void stream_hub_channels(void *hub, const char *names)
     pthread_mutex_lock(&h->lock);
     if (channel_any(h)) {
         if (!*names)
-            tell_all(h);
+            channel_wait_tell_all(h);
         for (const char *line = names; *line;) {
             size_t n = strcspn(line, "\n");
 
-            tell_line(h, line, n);
+            channel_wait_tell_line(h, line, n);
             line += n + (line[n] == '\n');
         }
         h->news = true;
@@ -146,7 +147,7 @@ static void end_by_time(struct stream_hub *h)
     pthread_mutex_lock(&h->lock);
     if (now >= h->look_us) {
         h->look_us = now + CHANNEL_LOOK_US;
-        tell_all(h);
+        channel_wait_tell_all(h);
     }
     while (*at) {
         if (now >= (*at)->until_us)
@@ -168,7 +169,7 @@ struct question { /* of which channels, and behind what */
     size_t n;
 };
 
-static void ask(
+static void channel_wait_ask(
     struct arena *a, struct question *q, wharf_str organization, wharf_str channel, int64_t after)
 {
     q->organizations[q->n] = arena_dup_str(a, organization);
@@ -177,19 +178,19 @@ static void ask(
 }
 
 /* Takes up to WAITERS of those who were told. */
-static void collect(struct stream_hub *h, struct arena *a, struct question *q)
+static void channel_wait_collect(struct stream_hub *h, struct arena *a, struct question *q)
 {
     pthread_mutex_lock(&h->lock);
     for (struct parked *p = h->parked; p && q->n < WAITERS; p = p->next) {
         if (p->reported)
-            ask(a, q, p->organization, p->channel, p->after);
+            channel_wait_ask(a, q, p->organization, p->channel, p->after);
         p->reported = false;
     }
     for (struct stream *st = h->first; st && q->n < WAITERS; st = st->next) {
         if (!st->reported || !st->channel.n || !st->connection || st->ending)
             continue;
         st->reported = false;
-        ask(a, q, st->organization, st->channel, st->after);
+        channel_wait_ask(a, q, st->organization, st->channel, st->after);
     }
     pthread_mutex_unlock(&h->lock);
 }
@@ -232,7 +233,7 @@ static void to_stream(struct stream_hub *h, struct stream *st, PGresult *r, int 
     hub_wake(h, st);
 }
 
-static void give(struct stream_hub *h, PGresult *r)
+static void channel_wait_give(struct stream_hub *h, PGresult *r)
 {
     pthread_mutex_lock(&h->lock);
     for (int row = 0; row < PQntuples(r); row++) {
@@ -269,18 +270,18 @@ bool channel_turn(struct stream_hub *h)
         struct question *q = ARENA_NEW(a, struct question);
         PGresult *r;
 
-        collect(h, a, q);
+        channel_wait_collect(h, a, q);
         more = q->n != 0;
         r = more ? read_messages(h, a, q) : NULL;
         good = !more || r;
         if (r)
-            give(h, r);
+            channel_wait_give(h, r);
         PQclear(r);
         arena_free(a);
     }
     if (!good) { /* who was asked for has lost his mark */
         pthread_mutex_lock(&h->lock);
-        tell_all(h);
+        channel_wait_tell_all(h);
         pthread_mutex_unlock(&h->lock);
     }
     return good;
@@ -290,7 +291,7 @@ bool channel_turn(struct stream_hub *h)
 
 /* Finds where the stream begins: behind what is known, if nothing of what came since is gone; else
  * sets ret_gone. */
-static bool find_place(
+static bool channel_wait_find_place(
     struct wharf_req *req, struct stream *st, int64_t known, bool *ret_gone, int64_t *ret_newest)
 {
     static const char sql[] = "SELECT COALESCE((SELECT seq FROM wharf.channel WHERE "
@@ -314,7 +315,7 @@ static bool find_place(
     return true;
 }
 
-static bool find_key(struct wharf_req *req, struct stream *st)
+static bool channel_wait_find_key(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT '\\x' || encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
@@ -332,7 +333,7 @@ static bool find_key(struct wharf_req *req, struct stream *st)
     return true;
 }
 
-static int64_t known_of(const struct req_head *head, int64_t after)
+static int64_t channel_wait_known_of(const struct req_head *head, int64_t after)
 {
     char *end;
     long long n = strtoll(head->last_event_id.n ? head->last_event_id.p : "", &end, 10);
@@ -358,7 +359,9 @@ wharf_status channel_stream_open(
     buf_init(&st->out, 1 << 20);
     st->who = req->access.who;
     principal_ref(st->who);
-    if (!find_place(req, st, known_of(&req->head, after), &gone, &newest) || !find_key(req, st)) {
+    if (!channel_wait_find_place(
+            req, st, channel_wait_known_of(&req->head, after), &gone, &newest) ||
+        !channel_wait_find_key(req, st)) {
         stream_free(st);
         return req->problems.n ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }

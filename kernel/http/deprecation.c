@@ -18,7 +18,7 @@ static bool read_date(struct arena *a, wharf_str text, int64_t *ret_us)
     return time_parse(moment, false, ret_us) && *ret_us >= 0;
 }
 
-static const struct deprecation *read_one(struct arena *a, const struct wharf_json *v,
+static const struct deprecation *deprecation_read_one(struct arena *a, const struct wharf_json *v,
     const char *whose, wharf_str field, struct buf *problems)
 {
     struct deprecation *d = ARENA_NEW(a, struct deprecation);
@@ -48,7 +48,7 @@ static const struct deprecation *read_one(struct arena *a, const struct wharf_js
     return d;
 }
 
-static const struct deprecation *read_fields(
+static const struct deprecation *deprecation_read_fields(
     struct engine *e, const struct definition *def, struct buf *problems)
 {
     const struct deprecation *first = NULL;
@@ -57,7 +57,7 @@ static const struct deprecation *read_fields(
         const struct field *f = &def->fields[i];
         const struct wharf_json *v = json_get(json_get(f->json, "x-wharf"), "deprecated");
         const char *whose = arena_printf(e->arena, "%s.%s", def->name, f->name).p;
-        struct deprecation *d = (struct deprecation *)read_one(
+        struct deprecation *d = (struct deprecation *)deprecation_read_one(
             e->arena, v, whose, str_z(f->name), problems);
 
         if (d) {
@@ -75,10 +75,10 @@ void deprecation_link(struct engine *e, struct buf *problems)
         const struct wharf_json *x = r->resource ? json_get(r->resource->def->json, "x-wharf")
                                                  : r->definition;
 
-        r->deprecated = read_one(
+        r->deprecated = deprecation_read_one(
             e->arena, json_get(x, "deprecated"), r->pattern, str_z(""), problems);
         if (r->resource && (r->kind == ROUTE_CREATE || r->kind == ROUTE_UPDATE))
-            r->deprecated_fields = read_fields(e, r->resource->def, problems);
+            r->deprecated_fields = deprecation_read_fields(e, r->resource->def, problems);
     }
 }
 

@@ -10,7 +10,7 @@
 enum { TAGGED_MAX = 8 << 20, HALF_DIGITS = 11 };
 
 /* Writes 64 bits as 11 digits of base 62. */
-static char *digits(uint64_t v, char *out)
+static char *etag_digits(uint64_t v, char *out)
 {
     static const char set[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -35,11 +35,11 @@ static void write_tag(const struct wharf_req *req, char out[ETAG_MAX])
         parts[1] = XXH3_128bits_withSeed(reply->pagination.p, reply->pagination.n, seed);
         hash = XXH3_128bits_withSeed(parts, sizeof(parts), seed);
     }
-    p = digits(hash.low64, digits(hash.high64, p));
+    p = etag_digits(hash.low64, etag_digits(hash.high64, p));
     *p = 0;
 }
 
-static bool listed(const char *header, const char *tag)
+static bool etag_listed(const char *header, const char *tag)
 {
     enum tag_kind kind;
     wharf_str got;
@@ -83,5 +83,5 @@ bool etag_build(struct exchange *x)
     if (!read)
         return false;
     known = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
-    return known && listed(known, x->etag);
+    return known && etag_listed(known, x->etag);
 }

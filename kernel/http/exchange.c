@@ -152,7 +152,7 @@ static void split_uri(struct exchange *x)
 }
 
 /* Shrinks a request whose answer is a stream and lasts: only what its log lines want is kept. */
-static void shrink(struct exchange *x)
+static void exchange_shrink(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
     const size_t n_params = sizeof(req->params) / sizeof(req->params[0]);
@@ -208,13 +208,13 @@ static enum MHD_Result queue_answer(struct exchange *x)
     x->state = X_QUEUED;
     x->server->run_again = true;
     if (x->streams)
-        shrink(x);
+        exchange_shrink(x);
     if (!request_is_observers(&x->req)) /* the access line asks for the route */
         request_release(&x->req);
     return ok;
 }
 
-static void suspend(struct exchange *x)
+static void exchange_suspend(struct exchange *x)
 {
     x->suspended = true;
     MHD_suspend_connection(x->connection);
@@ -241,7 +241,7 @@ static void wait_for_lanes(struct exchange *x)
 
     if (x->state != X_ON_LANES || !x->peer || x->peer->tls || s->n_held >= HELD_MAX ||
         !only_reads(&x->plan)) {
-        suspend(x);
+        exchange_suspend(x);
         return;
     }
     x->held = HELD_TURNS;
@@ -260,7 +260,7 @@ static bool still_held(struct exchange *x)
     hold_no_more(x);
     if (x->state == X_ANSWER)
         return false;
-    suspend(x);
+    exchange_suspend(x);
     return true;
 }
 
@@ -273,7 +273,7 @@ static bool to_hooks(struct exchange *x, enum exchange_stage stage)
     x->stage = stage;
     x->state = X_ON_THREAD;
     if (threads_push(x->server->threads, x)) {
-        suspend(x);
+        exchange_suspend(x);
         return true;
     }
     x->state = before;
@@ -282,7 +282,7 @@ static bool to_hooks(struct exchange *x, enum exchange_stage stage)
 
 /* Answers an exchange that is ready, but for the response hooks. An answer that no thread has room
  * for goes without them. */
-static enum MHD_Result answer(struct exchange *x)
+static enum MHD_Result exchange_answer(struct exchange *x)
 {
     if (x->stage != STAGE_RESPONSE && request_asks_response(&x->req) && to_hooks(x, STAGE_RESPONSE))
         return MHD_YES;
@@ -342,13 +342,13 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 
     if (good && wait) {
         x->state = X_AUTH;
-        suspend(x);
+        exchange_suspend(x);
         dispatch_auth(x);
         return MHD_YES;
     }
     if (good && !x->upload && takes_file(x->req.route)) {
         x->state = X_AUTH;
-        suspend(x);
+        exchange_suspend(x);
         x->req.engine->uploads->begin(x);
         return MHD_YES;
     }
@@ -359,7 +359,7 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
      * first. */
     if (!good && (x->expects || x->close_after)) {
         x->close_after = true;
-        return answer(x);
+        return exchange_answer(x);
     }
     if (!good && beyond_drain(x))
         exchange_cut(x);
@@ -488,10 +488,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_CUT)
         return MHD_NO; /* the body is over: so is the connection */
     if (x->state == X_REFUSED || x->state == X_ANSWER)
-        return answer(x);
+        return exchange_answer(x);
     if (x->state == X_BODY) {
         if (dispatch(x))
-            return answer(x);
+            return exchange_answer(x);
         wait_for_lanes(x);
     }
     return MHD_YES;

@@ -140,7 +140,7 @@ static bool skip_empty_lines(struct head *h, struct span *s)
 }
 
 /* Tells whether the bytes are too many already while no line end came yet; refuses them then. */
-static bool too_much(struct head *h, const char *head, size_t n)
+static bool head_too_much(struct head *h, const char *head, size_t n)
 {
     const struct head_known *k = &h->known;
 
@@ -157,7 +157,7 @@ static bool too_much(struct head *h, const char *head, size_t n)
 
 /* Takes the next line of the head. Returns false when more bytes are needed, the head is complete,
  * or it is broken. */
-static bool take_line(struct head *h, struct span *s)
+static bool head_take_line(struct head *h, struct span *s)
 {
     struct head_known *k = &h->known;
     char *head = s->p + s->in;
@@ -166,11 +166,11 @@ static bool take_line(struct head *h, struct span *s)
     const char *why;
 
     if (!find_line(head, at, s->n - s->in, &k->looked, &length, &why)) {
-        too_much(h, head, s->n - s->in);
+        head_too_much(h, head, s->n - s->in);
         return false;
     }
     n = k->looked;
-    if (too_much(h, head, n))
+    if (head_too_much(h, head, n))
         return false;
     k->line = n;
     if (!why && !at)
@@ -216,7 +216,7 @@ static bool head_take(struct head *h, struct span *s)
             return false;
         }
     }
-    while (take_line(h, s))
+    while (head_take_line(h, s))
         ;
     return h->given != given && h->phase != HEAD_OVER;
 }

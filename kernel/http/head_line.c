@@ -65,27 +65,27 @@ static const uint8_t classes[256] = {['\t'] = TEXT | SPACE,
 #undef X
 #undef L
 
-static bool is(char c, unsigned class)
+static bool head_line_is(char c, unsigned class)
 {
     return (classes[(unsigned char)c] & class) != 0;
 }
 
 /* Counts how many of the n characters from p on are of the class, without a gap. */
-static size_t run(const char *p, size_t n, unsigned class)
+static size_t head_line_run(const char *p, size_t n, unsigned class)
 {
     size_t i = 0;
 
-    while (i < n && is(p[i], class))
+    while (i < n && head_line_is(p[i], class))
         i++;
     return i;
 }
 
 bool head_may_begin(char c)
 {
-    return is(c, TOKEN);
+    return head_line_is(c, TOKEN);
 }
 
-static bool equal(const char *p, size_t n, const char *word)
+static bool head_line_equal(const char *p, size_t n, const char *word)
 {
     return n == strlen(word) && !strncasecmp(p, word, n);
 }
@@ -94,7 +94,8 @@ static bool equal(const char *p, size_t n, const char *word)
 static bool escapes_whole(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (p[i] == '%' && (n - i < 3 || !is(p[i + 1], HEX) || !is(p[i + 2], HEX)))
+        if (p[i] == '%' &&
+            (n - i < 3 || !head_line_is(p[i + 1], HEX) || !head_line_is(p[i + 2], HEX)))
             return false;
     }
     return true;
@@ -127,12 +128,12 @@ static bool host_good(const char *p, size_t n)
         if (!i)
             return false;
     } else {
-        i = run(p, n, HOST);
+        i = head_line_run(p, n, HOST);
         if (!escapes_whole(p, i))
             return false;
     }
     if (i < n && p[i] == ':')
-        i += 1 + run(p + i + 1, n - i - 1, DIGIT);
+        i += 1 + head_line_run(p + i + 1, n - i - 1, DIGIT);
     return i == n;
 }
 
@@ -140,10 +141,10 @@ static bool host_good(const char *p, size_t n)
 
 static const char *path_and_query(const char *p, size_t n)
 {
-    size_t path = run(p, n, PATH), query = 0;
+    size_t path = head_line_run(p, n, PATH), query = 0;
 
     if (path < n && p[path] == '?')
-        query = run(p + path, n - path, QUERY);
+        query = head_line_run(p + path, n - path, QUERY);
     if (path + query != n)
         return "The target holds a character that must be percent-encoded";
     return escapes_whole(p, path) ? NULL
@@ -184,7 +185,8 @@ static const char *target_line(struct head_known *k, const char *p, size_t n)
 static const char *version_part(
     struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
 {
-    if (n != 8 || memcmp(p, "HTTP/", 5) != 0 || !is(p[5], DIGIT) || p[6] != '.' || !is(p[7], DIGIT))
+    if (n != 8 || memcmp(p, "HTTP/", 5) != 0 || !head_line_is(p[5], DIGIT) || p[6] != '.' ||
+        !head_line_is(p[7], DIGIT))
         return "The request line must be a method, a target and HTTP/1.1, with one blank between "
                "them";
     if (p[5] != '1') {
@@ -201,7 +203,7 @@ const char *head_request_line(
     struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict)
 {
     char *p = head + at;
-    size_t method = run(p, n, TOKEN), target = method + 1, end;
+    size_t method = head_line_run(p, n, TOKEN), target = method + 1, end;
     const char *why;
 
     if (!method || method >= n || p[method] != ' ')
@@ -235,11 +237,11 @@ const char *head_request_line(
 
 /* Takes the next member of a list. Returns false when there is none any more. Empty members are
  * passed over. */
-static bool next_member(const char **p, size_t *n, const char **ret, size_t *ret_n)
+static bool head_line_next_member(const char **p, size_t *n, const char **ret, size_t *ret_n)
 {
     size_t k = 0;
 
-    while (*n && (**p == ',' || is(**p, SPACE)))
+    while (*n && (**p == ',' || head_line_is(**p, SPACE)))
         (*p)++, (*n)--;
     if (!*n)
         return false;
@@ -248,7 +250,7 @@ static bool next_member(const char **p, size_t *n, const char **ret, size_t *ret
         k++;
     *p += k;
     *n -= k;
-    while (k && is((*ret)[k - 1], SPACE))
+    while (k && head_line_is((*ret)[k - 1], SPACE))
         k--;
     *ret_n = k;
     return true;
@@ -259,7 +261,7 @@ static const char *length_field(
 {
     if (++k->n_lengths > 1)
         return "Send one Content-Length";
-    if (!n || run(p, n, DIGIT) != n)
+    if (!n || head_line_run(p, n, DIGIT) != n)
         return "Content-Length is a decimal number";
     for (size_t i = 0; i < n; i++) {
         if (k->length > (uint64_t)INT64_MAX / 10 - 1) {
@@ -277,12 +279,12 @@ static void coding_field(struct head_known *k, const char *p, size_t n)
     size_t length;
 
     k->coded = true;
-    if (!equal(p, n, "chunked"))
+    if (!head_line_equal(p, n, "chunked"))
         k->edited = true;
-    while (next_member(&p, &n, &member, &length)) {
+    while (head_line_next_member(&p, &n, &member, &length)) {
         if (k->chunked) /* chunked comes once, and last */
             k->coding_twice = true;
-        if (equal(member, length, "chunked"))
+        if (head_line_equal(member, length, "chunked"))
             k->chunked = true;
         else
             k->coding_unknown = true;
@@ -294,12 +296,12 @@ static void list_field(struct head_known *k, bool connection, const char *p, siz
     const char *member;
     size_t length;
 
-    while (next_member(&p, &n, &member, &length)) {
+    while (head_line_next_member(&p, &n, &member, &length)) {
         if (!connection)
-            k->expects_else |= !equal(member, length, "100-continue");
-        else if (equal(member, length, "close"))
+            k->expects_else |= !head_line_equal(member, length, "100-continue");
+        else if (head_line_equal(member, length, "close"))
             k->says_close = true;
-        else if (equal(member, length, "keep-alive"))
+        else if (head_line_equal(member, length, "keep-alive"))
             k->says_keep = true;
     }
 }
@@ -308,20 +310,20 @@ static void list_field(struct head_known *k, bool connection, const char *p, siz
 static const char *known_field(struct head_known *k, const char *name, size_t n_name, const char *p,
     size_t n, enum head_verdict *ret_verdict)
 {
-    if (equal(name, n_name, "Host")) {
+    if (head_line_equal(name, n_name, "Host")) {
         if (++k->n_hosts > 1)
             return "Send one Host header";
         return host_good(p, n) ? NULL : "Host is a name or an address, and perhaps a port";
     }
-    if (equal(name, n_name, "Content-Length"))
+    if (head_line_equal(name, n_name, "Content-Length"))
         return length_field(k, p, n, ret_verdict);
-    if (equal(name, n_name, "Transfer-Encoding"))
+    if (head_line_equal(name, n_name, "Transfer-Encoding"))
         coding_field(k, p, n);
-    else if (equal(name, n_name, "Connection"))
+    else if (head_line_equal(name, n_name, "Connection"))
         list_field(k, true, p, n);
-    else if (equal(name, n_name, "Expect"))
+    else if (head_line_equal(name, n_name, "Expect"))
         list_field(k, false, p, n);
-    else if (equal(name, n_name, "Cookie"))
+    else if (head_line_equal(name, n_name, "Cookie"))
         k->edited = true;
     return NULL;
 }
@@ -330,18 +332,18 @@ static const char *known_field(struct head_known *k, const char *name, size_t n_
 static const char *field_parts(
     const char *line, size_t n, size_t *ret_name, const char **ret_value, size_t *ret_n)
 {
-    size_t name = run(line, n, TOKEN), from, to = n;
+    size_t name = head_line_run(line, n, TOKEN), from, to = n;
 
-    if (!name && is(line[0], SPACE))
+    if (!name && head_line_is(line[0], SPACE))
         return "A header goes on in the next line; send each header in one line";
     if (!name || name == n || line[name] != ':')
         return "A header is a name, a colon directly behind it, and a value";
     from = name + 1;
-    if (run(line + from, n - from, TEXT) != n - from)
+    if (head_line_run(line + from, n - from, TEXT) != n - from)
         return "A header's value holds a control character";
-    while (from < to && is(line[from], SPACE))
+    while (from < to && head_line_is(line[from], SPACE))
         from++;
-    while (to > from && is(line[to - 1], SPACE))
+    while (to > from && head_line_is(line[to - 1], SPACE))
         to--;
     *ret_name = name;
     *ret_value = line + from;
@@ -416,7 +418,7 @@ static size_t quoted_run(const char *p, size_t n)
             return i + 1;
         if (p[i] == '\\' && ++i == n)
             return 0;
-        if (!is(p[i], TEXT))
+        if (!head_line_is(p[i], TEXT))
             return 0;
     }
     return 0;
@@ -428,23 +430,23 @@ static bool extensions_good(const char *p, size_t n)
     size_t i = 0, part;
 
     while (i < n) {
-        i += run(p + i, n - i, SPACE);
+        i += head_line_run(p + i, n - i, SPACE);
         if (i == n || p[i++] != ';')
             return false;
-        i += run(p + i, n - i, SPACE);
-        part = run(p + i, n - i, TOKEN);
+        i += head_line_run(p + i, n - i, SPACE);
+        part = head_line_run(p + i, n - i, TOKEN);
         if (!part)
             return false;
         i += part;
-        part = run(p + i, n - i, SPACE);
+        part = head_line_run(p + i, n - i, SPACE);
         if (i + part == n || p[i + part] != '=') {
             if (part && i + part == n)
                 return false;
             continue;
         }
         i += part + 1;
-        i += run(p + i, n - i, SPACE);
-        part = i < n && p[i] == '"' ? quoted_run(p + i, n - i) : run(p + i, n - i, TOKEN);
+        i += head_line_run(p + i, n - i, SPACE);
+        part = i < n && p[i] == '"' ? quoted_run(p + i, n - i) : head_line_run(p + i, n - i, TOKEN);
         if (!part)
             return false;
         i += part;
@@ -454,7 +456,7 @@ static bool extensions_good(const char *p, size_t n)
 
 const char *head_chunk_line(const char *line, size_t n, uint64_t *ret_size)
 {
-    size_t digits = run(line, n, HEX);
+    size_t digits = head_line_run(line, n, HEX);
     uint64_t size = 0;
 
     if (!digits)
@@ -523,20 +525,20 @@ static void rewrite_field(struct rewriting *w, size_t n)
 
     field_parts(line, n, &name, &value, &length);
     blank = value > line + name + 1;
-    cookie = equal(line, name, "Cookie");
+    cookie = head_line_equal(line, name, "Cookie");
     w->in += n + 2;
-    if (equal(line, name, "Transfer-Encoding")) {
+    if (head_line_equal(line, name, "Transfer-Encoding")) {
         const char *member = value;
         size_t left = length;
 
-        if (!next_member(&value, &left, &member, &length)) /* an empty list */
+        if (!head_line_next_member(&value, &left, &member, &length)) /* an empty list */
             return;
         value = member;
     }
     keep_run(w, line, name + 1);
     if (cookie)
         w->p[w->out - name - 1] = HEAD_COOKIE;
-    if (w->n_host && equal(w->p + w->out - name - 1, name, "Host")) {
+    if (w->n_host && head_line_equal(w->p + w->out - name - 1, name, "Host")) {
         w->p[w->out++] = ' ';
         keep_run(w, w->host, w->n_host);
     } else {

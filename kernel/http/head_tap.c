@@ -131,7 +131,7 @@ static size_t take_ready(struct head_tap *t, char *p, size_t n)
 }
 
 /* Makes room for `more` bytes behind what is kept. False: no memory. */
-static bool make_room(struct head_tap *t, size_t more)
+static bool head_tap_make_room(struct head_tap *t, size_t more)
 {
     size_t cap = t->cap ? t->cap : KEPT_FIRST;
     char *p;
@@ -152,7 +152,7 @@ static bool keep_rest(struct head_tap *t, const char *p, size_t n)
 {
     if (!n)
         return true;
-    if (!make_room(t, n + ROOM_MIN))
+    if (!head_tap_make_room(t, n + ROOM_MIN))
         return false;
     memcpy(t->kept, p, n);
     t->n = n;
@@ -198,7 +198,7 @@ static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
     ssize_t got;
     char *to;
 
-    if (own && !make_room(t, ROOM_MIN))
+    if (own && !head_tap_make_room(t, ROOM_MIN))
         return tap_lost(t);
     to = own ? t->kept + t->n : turn->p + turn->out;
     room = own ? t->cap - t->n : turn->n - turn->out;

@@ -316,7 +316,7 @@ static void judge_contents(const struct engine *e, struct verdict *v)
         buf_addf(&v->poorer, "%s\n", text);
 }
 
-static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdict *v)
+static void health_judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdict *v)
 {
     struct health *h = e->health;
 
@@ -354,7 +354,7 @@ static int64_t queue_age_ms(const struct board *b)
     return oldest;
 }
 
-static void write_lines(struct jw *w, const char *name, const struct buf *lines)
+static void health_write_lines(struct jw *w, const char *name, const struct buf *lines)
 {
     jw_open(w, name, '[');
     for (size_t at = 0; at < lines->n;) {
@@ -382,8 +382,8 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
     jw_z(&w, "secrets", e->secrets_wrong ? e->secrets_wrong : "ok");
     say_files(e, files);
     jw_z(&w, "files", files[0] ? files : "ok");
-    write_lines(&w, "not_ready_because", &v->against);
-    write_lines(&w, "degraded", &v->poorer);
+    health_write_lines(&w, "not_ready_because", &v->against);
+    health_write_lines(&w, "degraded", &v->poorer);
     jw_raw(&w, "queue_age_seconds",
         arena_printf(req->arena, "%.3f", (double)queue_age_ms(e->board) / 1000));
     jw_open(&w, "modules", '{');
@@ -403,7 +403,7 @@ void run_readyz(struct wharf_req *req)
     struct verdict v;
     wharf_str verbose;
 
-    judge(req->engine, wrong, &v);
+    health_judge(req->engine, wrong, &v);
     req_respond(reply, v.against.n ? 503 : 200, str_z("ok"));
     if (req_param(req, "verbose", &verbose)) {
         reply->raw_type = "application/json; charset=utf-8";

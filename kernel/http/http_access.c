@@ -41,7 +41,7 @@ static const char *client_address(struct exchange *x, char text[IP_TEXT])
 
 /* Writes and errors always, other reads when that is set; of requests whose organization is
  * known. */
-static bool kept(const struct exchange *x)
+static bool http_access_kept(const struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
 
@@ -54,7 +54,7 @@ static bool kept(const struct exchange *x)
 }
 
 /* Returns the beginning of a long text, whole characters. */
-static wharf_str beginning(wharf_str s)
+static wharf_str http_access_beginning(wharf_str s)
 {
     size_t n = REQUEST_BODY_READ;
 
@@ -74,9 +74,9 @@ static wharf_str answered_body(struct exchange *x, struct buf *b)
         x->answer_status == 304)
         return str_z("");
     if (req->reply.replay.n && !req->problems.n)
-        return beginning(req->reply.replay);
+        return http_access_beginning(req->reply.replay);
     if (!req->problems.n && req->reply.out.n > REQUEST_BODY_READ)
-        return beginning(buf_str(&req->reply.out));
+        return http_access_beginning(buf_str(&req->reply.out));
     envelope_write(b, req, x->answer_status);
     return buf_str(b);
 }
@@ -118,7 +118,7 @@ static void request_line(struct exchange *x, int64_t us)
 
     buf_init(&b, 1 << 20);
     l.route = str_z(req->route ? req->route->pattern : NULL);
-    l.path = beginning(req->head.path);
+    l.path = http_access_beginning(req->head.path);
     l.query = req->head.raw_query;
     l.code = str_z(req->problems.n ? req->problems.list[0].code : NULL);
     l.key_id = who->key_id;
@@ -129,7 +129,7 @@ static void request_line(struct exchange *x, int64_t us)
     l.idempotency_key = req->head.idempotency_key;
     l.replayed = req->reply.replayed;
     if (bodies && req->body && req->body_text.n)
-        l.request_body = beginning(req->body_text);
+        l.request_body = http_access_beginning(req->body_text);
     if (bodies)
         l.response_body = answered_body(x, &b);
     if (req->reply.answered && !req->problems.n)
@@ -158,7 +158,7 @@ void access_line(struct exchange *x)
         atomic_fetch_add_explicit(&req->route->metrics->deprecated, 1, memory_order_relaxed);
     if (not_logged(req))
         return;
-    if (kept(x))
+    if (http_access_kept(x))
         request_line(x, us);
     if (x->server->access_fd < 0)
         return;

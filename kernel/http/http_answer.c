@@ -68,7 +68,7 @@ static bool deflate_kept(struct exchange *x, struct buf *b)
 
 /* ---- headers ---- */
 
-static void add(struct MHD_Response *r, const char *name, const char *value)
+static void http_answer_add(struct MHD_Response *r, const char *name, const char *value)
 {
     MHD_add_response_header(r, name, value);
 }
@@ -77,26 +77,26 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
 {
     if (!x->origin.n)
         return;
-    add(r, "Access-Control-Allow-Origin", x->origin.p);
-    add(r, "Access-Control-Expose-Headers",
+    http_answer_add(r, "Access-Control-Allow-Origin", x->origin.p);
+    http_answer_add(r, "Access-Control-Expose-Headers",
         "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
         "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
         "Link, Preference-Applied, Idempotent-Replayed, Tus-Resumable, Tus-Version, "
         "Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Expires");
     if (!strcmp(x->req.head.method, "OPTIONS")) {
-        add(r, "Access-Control-Allow-Methods", x->allow);
-        add(r, "Access-Control-Allow-Headers",
+        http_answer_add(r, "Access-Control-Allow-Methods", x->allow);
+        http_answer_add(r, "Access-Control-Allow-Headers",
             "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, "
             "If-None-Match, Prefer, SVC-Datetime-Format, X-Request-Id, Tus-Resumable, "
             "Upload-Length, Upload-Offset, Upload-Metadata, Upload-Defer-Length, Upload-Checksum");
-        add(r, "Access-Control-Max-Age", "7200");
+        http_answer_add(r, "Access-Control-Max-Age", "7200");
     }
 }
 
 static void hooks_headers(const struct req_reply *reply, struct MHD_Response *r)
 {
     for (size_t i = 0; i < reply->n_added; i++)
-        add(r, reply->added[i].name.p, reply->added[i].value.p);
+        http_answer_add(r, reply->added[i].name.p, reply->added[i].value.p);
 }
 
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
@@ -123,12 +123,12 @@ static bool is_added(const struct req_reply *reply, const char *name)
 /* Adds the request's own identity, and what the answer may be kept for. */
 static void identity_headers(const struct wharf_req *req, struct MHD_Response *r, bool good_read)
 {
-    add(r, "Request-Id", req->request_id);
-    add(r, "X-Content-Type-Options", "nosniff");
+    http_answer_add(r, "Request-Id", req->request_id);
+    http_answer_add(r, "X-Content-Type-Options", "nosniff");
     if (!is_added(&req->reply, "Cache-Control"))
-        add(r, "Cache-Control", cache_control(req, good_read));
+        http_answer_add(r, "Cache-Control", cache_control(req, good_read));
     if (req->reply.foreign && !req->problems.n) /* it may run nothing in the name of this server */
-        add(r, "Content-Security-Policy", "sandbox");
+        http_answer_add(r, "Content-Security-Policy", "sandbox");
 }
 
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
@@ -140,28 +140,28 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
 
     identity_headers(req, r, read && fine);
     if (req->reply.replayed)
-        add(r, "Idempotent-Replayed", "true");
+        http_answer_add(r, "Idempotent-Replayed", "true");
     if (req->head.client_request_id.n)
-        add(r, "X-Request-Id", req->head.client_request_id.p);
+        http_answer_add(r, "X-Request-Id", req->head.client_request_id.p);
     if (req->access.who && req->access.who->organization.n)
-        add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
+        http_answer_add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
     if (read && fine)
-        add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
+        http_answer_add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
     if (req->reply.location_header.n && status == 201)
-        add(r, "Location", req->reply.location_header.p);
+        http_answer_add(r, "Location", req->reply.location_header.p);
     if (req->reply.preference_applied.n)
-        add(r, "Preference-Applied", req->reply.preference_applied.p);
+        http_answer_add(r, "Preference-Applied", req->reply.preference_applied.p);
     if (x->allow)
-        add(r, "Allow", x->allow);
+        http_answer_add(r, "Allow", x->allow);
     if (status == 401)
-        add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
+        http_answer_add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
     if (req->reply.retry_after) {
         snprintf(text, sizeof(text), "%d", req->reply.retry_after);
-        add(r, "Retry-After", text);
+        http_answer_add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
-        add(r, "Connection", "close");
+        http_answer_add(r, "Connection", "close");
     if (x->deprecated)
         deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
@@ -215,7 +215,7 @@ static void add_etag(const struct exchange *x, struct MHD_Response *r, bool pack
     if (!x->etag[0])
         return;
     snprintf(text, sizeof(text), "\"%s%s\"", x->etag, packed ? "-gz" : "");
-    add(r, "ETag", text);
+    http_answer_add(r, "ETag", text);
 }
 
 static void write_body(struct wharf_req *req, int status, struct buf *b)
@@ -248,23 +248,23 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
         packed = deflate_kept(x, &b);
     r = raw_response(x, status, &b);
     if (req->reply.raw_type && !req->problems.n) {
-        add(r, "Content-Type", req->reply.raw_type);
+        http_answer_add(r, "Content-Type", req->reply.raw_type);
         if (req->reply.page) {
-            add(r, "Content-Security-Policy",
+            http_answer_add(r, "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
                 "frame-ancestors 'none'; base-uri "
                 "'none'");
-            add(r, "Referrer-Policy", "no-referrer");
+            http_answer_add(r, "Referrer-Policy", "no-referrer");
         }
     } else {
-        add(r, "Content-Type",
+        http_answer_add(r, "Content-Type",
             problem ? "application/problem+json" : "application/json; charset=utf-8");
-        add(r, "SVC-Datetime-Format", datetime_headers[req->head.datetime_format]);
+        http_answer_add(r, "SVC-Datetime-Format", datetime_headers[req->head.datetime_format]);
     }
     if (packed)
-        add(r, "Content-Encoding", "gzip");
+        http_answer_add(r, "Content-Encoding", "gzip");
     if (req->reply.entity.n && !req->problems.n)
-        add(r, "ETag", req->reply.entity.p);
+        http_answer_add(r, "ETag", req->reply.entity.p);
     add_etag(x, r, packed);
     return r;
 }
@@ -292,8 +292,8 @@ static struct MHD_Response *refused_stream(struct exchange *x, int status)
     envelope_write(&b, &x->req, status);
     BUF_LIT(&b, "\n\n");
     r = raw_response(x, 200, &b);
-    add(r, "Content-Type", "text/event-stream; charset=utf-8");
-    add(r, "X-Accel-Buffering", "no");
+    http_answer_add(r, "Content-Type", "text/event-stream; charset=utf-8");
+    http_answer_add(r, "X-Accel-Buffering", "no");
     return r;
 }
 
@@ -315,8 +315,8 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
         r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT)
                          : stream_response(x);
         if (r) {
-            add(r, "Content-Type", "text/event-stream; charset=utf-8");
-            add(r, "X-Accel-Buffering", "no");
+            http_answer_add(r, "Content-Type", "text/event-stream; charset=utf-8");
+            http_answer_add(r, "X-Accel-Buffering", "no");
             common_headers(x, r, status);
             *ret_status = x->answer_status = status;
             return r;

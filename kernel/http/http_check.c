@@ -17,7 +17,7 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-static const char *header(const struct exchange *x, const char *name)
+static const char *http_check_header(const struct exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
@@ -29,11 +29,13 @@ static bool token_text(const char *s, size_t max)
     return n && n <= max && !s[n];
 }
 
-static void read_identity(struct exchange *x)
+static void http_check_read_identity(struct exchange *x)
 {
-    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"),
-               *range = header(x, "Range"), *if_range = header(x, "If-Range"),
-               *none_match = header(x, "If-None-Match"), *last = header(x, "Last-Event-ID");
+    const char *client = http_check_header(x, "X-Request-Id"),
+               *trace = http_check_header(x, "traceparent"), *range = http_check_header(x, "Range"),
+               *if_range = http_check_header(x, "If-Range"),
+               *none_match = http_check_header(x, "If-None-Match"),
+               *last = http_check_header(x, "Last-Event-ID");
 
     if (range)
         x->req.head.wish.range = arena_dupz(x->req.arena, range);
@@ -53,7 +55,7 @@ static void read_identity(struct exchange *x)
 static void read_origin(struct exchange *x)
 {
     const struct config_list *origins = &x->server->config->cors_origins;
-    const char *origin = header(x, "Origin");
+    const char *origin = http_check_header(x, "Origin");
 
     for (size_t i = 0; origin && i < origins->count; i++) {
         if (!strcmp(origins->items[i], "*") || !strcmp(origins->items[i], origin))
@@ -107,7 +109,7 @@ static bool next_range(const char **p, struct range *ret)
     return true;
 }
 
-static bool type_is(wharf_str t, const char *name)
+static bool http_check_type_is(wharf_str t, const char *name)
 {
     return t.n == strlen(name) && !strncasecmp(t.p, name, t.n);
 }
@@ -118,7 +120,7 @@ static void note_other_type(struct exchange *x, const struct range *r, int *best
     const struct wharf_json *types = json_get(x->req.route->definition, "other_types");
 
     for (const struct wharf_json *t = types ? types->child : NULL; t; t = t->next) {
-        if (r->q > *best && type_is(r->type, t->text.p)) {
+        if (r->q > *best && http_check_type_is(r->type, t->text.p)) {
             x->req.head.other_type = t->text;
             *best = r->q;
         }
@@ -127,18 +129,18 @@ static void note_other_type(struct exchange *x, const struct range *r, int *best
 
 static bool acceptable(struct exchange *x)
 {
-    const char *accept = header(x, "Accept");
+    const char *accept = http_check_header(x, "Accept");
     int json = -1, problem = -1, wide = -1, other = 0;
     struct range r;
 
     if (!accept || !*accept || x->req.route->stream_tokens || x->req.route->event_stream)
         return true;
     while (next_range(&accept, &r)) {
-        if (type_is(r.type, "application/json"))
+        if (http_check_type_is(r.type, "application/json"))
             json = r.q;
-        else if (type_is(r.type, "application/problem+json"))
+        else if (http_check_type_is(r.type, "application/problem+json"))
             problem = r.q;
-        else if (type_is(r.type, "application/*") || type_is(r.type, "*/*"))
+        else if (http_check_type_is(r.type, "application/*") || http_check_type_is(r.type, "*/*"))
             wide = r.q > wide ? r.q : wide;
         else
             note_other_type(x, &r, &other);
@@ -168,11 +170,11 @@ static enum MHD_Result read_codings(
     if (strcasecmp(name, "Accept-Encoding") != 0)
         return MHD_YES;
     while (value && next_range(&value, &r)) {
-        if (type_is(r.type, "gzip") || type_is(r.type, "x-gzip"))
+        if (http_check_type_is(r.type, "gzip") || http_check_type_is(r.type, "x-gzip"))
             c->gzip = r.q;
-        else if (type_is(r.type, "identity"))
+        else if (http_check_type_is(r.type, "identity"))
             c->identity = r.q;
-        else if (type_is(r.type, "*"))
+        else if (http_check_type_is(r.type, "*"))
             c->others = r.q;
     }
     return MHD_YES;
@@ -210,7 +212,7 @@ static bool served_here(const struct wharf_req *req)
     return !req->engine->admin || (req->route->kind == ROUTE_KERNEL && req->route->silent);
 }
 
-static bool find_route(struct exchange *x, const char *method)
+static bool http_check_find_route(struct exchange *x, const char *method)
 {
     struct wharf_req *req = &x->req;
     wharf_str allow = {NULL, 0};
@@ -256,15 +258,16 @@ static bool in_service(struct exchange *x)
 
 void read_form(struct exchange *x)
 {
-    read_identity(x);
+    http_check_read_identity(x);
     read_origin(x);
     read_accept_encoding(x);
-    x->expects = header(x, "Expect") != NULL;
+    x->expects = http_check_header(x, "Expect") != NULL;
 }
 
 bool check_its_route(struct exchange *x)
 {
-    return find_route(x, x->req.head.method) && in_service(x) && !deprecation_gone(&x->req);
+    return http_check_find_route(x, x->req.head.method) && in_service(x) &&
+           !deprecation_gone(&x->req);
 }
 
 /* ---- key, scope ---- */
@@ -332,8 +335,8 @@ void offer_missed(struct exchange *x)
  * *ret_code says why there is none. */
 static struct principal *find_principal(struct exchange *x, bool *ret_wait, const char **ret_code)
 {
-    struct auth_headers h = {
-        header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
+    struct auth_headers h = {http_check_header(x, "SVC-API-KEY"), http_check_header(x, "X-API-KEY"),
+        http_check_header(x, "Authorization")};
     struct wharf_req *req = &x->req;
 
     if (!req->access.who) {
@@ -444,9 +447,11 @@ bool takes_body(const struct exchange *x)
 
 static bool body_headers_ok(struct exchange *x)
 {
-    const char *length = header(x, "Content-Length"), *type = header(x, "Content-Type"),
-               *coding = header(x, "Content-Encoding");
-    bool has_body = (length && strtoull(length, NULL, 10) > 0) || header(x, "Transfer-Encoding");
+    const char *length = http_check_header(x, "Content-Length"),
+               *type = http_check_header(x, "Content-Type"),
+               *coding = http_check_header(x, "Content-Encoding");
+    bool has_body = (length && strtoull(length, NULL, 10) > 0) ||
+                    http_check_header(x, "Transfer-Encoding");
     const struct route *route = x->req.route;
     size_t limit = route->max_body     ? (size_t)route->max_body
                    : route->large_body ? (size_t)LARGE_BODY
@@ -482,7 +487,7 @@ static bool takes_precondition(const struct exchange *x)
  * unquoted. */
 static bool read_idempotency_key(struct exchange *x)
 {
-    const char *sent = header(x, "Idempotency-Key");
+    const char *sent = http_check_header(x, "Idempotency-Key");
     size_t n = sent ? strlen(sent) : 0, k = 0;
     bool quoted = n >= 2 && sent[0] == '"' && sent[n - 1] == '"';
     char *key;
@@ -508,8 +513,9 @@ static bool read_idempotency_key(struct exchange *x)
 static bool preferences_ok(struct exchange *x)
 {
     static const char *const formats[] = {"iso_8601", "epoch", "epoch_millis"};
-    const char *prefer = header(x, "Prefer"), *format = header(x, "SVC-Datetime-Format"),
-               *match = takes_precondition(x) ? header(x, "If-Match") : NULL;
+    const char *prefer = http_check_header(x, "Prefer"),
+               *format = http_check_header(x, "SVC-Datetime-Format"),
+               *match = takes_precondition(x) ? http_check_header(x, "If-Match") : NULL;
     bool known = !format;
 
     if (x->req.access.who)

@@ -12,7 +12,7 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-static void raw(struct req_reply *reply, int status, const char *type, wharf_str text)
+static void http_raw(struct req_reply *reply, int status, const char *type, wharf_str text)
 {
     req_respond(reply, status, str_z("ok"));
     reply->raw_type = type;
@@ -21,7 +21,7 @@ static void raw(struct req_reply *reply, int status, const char *type, wharf_str
 
 static void run_livez(struct wharf_req *req)
 {
-    raw(&req->reply, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
+    http_raw(&req->reply, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
 }
 
 /* Answers the metrics, on the admin listener only. */
@@ -31,7 +31,7 @@ static void run_metrics(struct wharf_req *req)
         req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
         return;
     }
-    raw(&req->reply, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
+    http_raw(&req->reply, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
     board_metrics(req->engine->board, &req->reply.out);
 }
 
@@ -40,7 +40,8 @@ static void run_openapi(struct wharf_req *req)
     const struct request_observer *around = req->engine->around;
     wharf_str own = around ? around->openapi(req) : str_z("");
 
-    raw(&req->reply, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
+    http_raw(
+        &req->reply, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
 }
 
 static void run_event_schema(struct wharf_req *req)
@@ -50,7 +51,7 @@ static void run_event_schema(struct wharf_req *req)
                                                                : NULL;
 
     if (t)
-        raw(&req->reply, 200, "application/schema+json; charset=utf-8",
+        http_raw(&req->reply, 200, "application/schema+json; charset=utf-8",
             event_schema(req->engine, req->arena, t));
     else
         req_problem(req, ERR_NOT_FOUND, req->params[0], NULL, str_z(""));
@@ -66,7 +67,7 @@ const struct wharf_json *kernel_route_document(struct arena *a, const wharf_rout
     return document;
 }
 
-static struct route *add(
+static struct route *http_add(
     struct wharf_decl *d, const wharf_route *said, void (*run)(struct wharf_req *req), bool silent)
 {
     struct route *r = vector_add(d->arena, &d->routes);
@@ -91,10 +92,11 @@ void kernel_routes_add(struct wharf_decl *d)
     system_routes_add(d);
     whoami_routes_add(d);
     catalogue_routes_add(d);
-    add(d, &livez, run_livez, true);
-    add(d, &readyz, run_readyz, true);
-    add(d, &healthz, run_readyz, true);
-    add(d, &openapi, run_openapi, false)->public_route = !d->engine->config->openapi_require_key;
-    add(d, &event_schema, run_event_schema, false);
-    add(d, &metrics, run_metrics, true);
+    http_add(d, &livez, run_livez, true);
+    http_add(d, &readyz, run_readyz, true);
+    http_add(d, &healthz, run_readyz, true);
+    http_add(d, &openapi, run_openapi, false)->public_route =
+        !d->engine->config->openapi_require_key;
+    http_add(d, &event_schema, run_event_schema, false);
+    http_add(d, &metrics, run_metrics, true);
 }

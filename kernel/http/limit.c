@@ -14,7 +14,7 @@
 
 enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 
-static uint64_t owner_of(const struct board *b, char kind, const void *id, size_t n)
+static uint64_t limit_owner_of(const struct board *b, char kind, const void *id, size_t n)
 {
     char text[128] = {kind};
     uint64_t hash;
@@ -27,7 +27,7 @@ static uint64_t owner_of(const struct board *b, char kind, const void *id, size_
 
 uint64_t limit_owner(const struct board *b, char kind, wharf_str id)
 {
-    return owner_of(b, kind, id.p, id.n);
+    return limit_owner_of(b, kind, id.p, id.n);
 }
 
 /* Returns the rate of a bucket: its own, with twice as much in it when nothing is said of that. */
@@ -44,15 +44,16 @@ static bool is_write(const struct req_head *head)
     return !strcmp(head->method, "POST") || !strcmp(head->method, "DELETE");
 }
 
-static void add(
+static void limit_add(
     struct exchange *x, enum limit_reason reason, struct limit_rate rate, char kind, wharf_str id)
 {
     struct charge *c = &x->charges[x->n_charges];
 
     if (!rate.rate)
         return;
-    *c = (struct charge){
-        .reason = reason, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
+    *c = (struct charge){.reason = reason,
+        .rate = rate,
+        .owner = limit_owner_of(x->req.engine->board, kind, id.p, id.n)};
     c->left = limit_take(
         &x->req.engine->board->limits, c->owner, &rate, x->server->turn_us, &c->wait_us);
     x->n_charges++;
@@ -69,7 +70,7 @@ static void add_of_route(struct exchange *x)
                                  : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
 
     if (rate.rate)
-        add(x, LIMIT_BY_ENDPOINT, rate, 'e',
+        limit_add(x, LIMIT_BY_ENDPOINT, rate, 'e',
             arena_printf(req->arena, "%.*s %s", STR_ARG(owner), r->pattern));
 }
 
@@ -88,7 +89,7 @@ static const struct charge *emptiest(const struct exchange *x)
     return least;
 }
 
-static bool refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us)
+static bool limit_refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us)
 {
     x->req.reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     if (x->req.reply.retry_after < 1)
@@ -108,26 +109,27 @@ bool limit_request(struct exchange *x)
 
     if (!who || x->n_charges || x->flight)
         return true;
-    add(x, LIMIT_BY_KEY,
+    limit_add(x, LIMIT_BY_KEY,
         per_second(who->test_mode ? &c->rate_test : &c->rate_key, &who->limits.key), 'k',
         who->key_id);
     if (is_write(&req->head) && !who->test_mode)
-        add(x, LIMIT_BY_WRITE, per_second(&c->rate_write, &who->limits.write), 'w', who->key_id);
-    add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization, &who->limits.organization), 'o',
-        who->organization);
+        limit_add(
+            x, LIMIT_BY_WRITE, per_second(&c->rate_write, &who->limits.write), 'w', who->key_id);
+    limit_add(x, LIMIT_BY_ORGANIZATION,
+        per_second(&c->rate_organization, &who->limits.organization), 'o', who->organization);
     if (c->rate_endpoint)
         add_of_route(x);
     least = emptiest(x);
     if (least && least->left < 0)
-        return refuse(x, least->reason, least->wait_us);
+        return limit_refuse(x, least->reason, least->wait_us);
     most = who->limits.concurrency >= 0 ? who->limits.concurrency : c->rate_concurrency;
     if (!most)
         return true;
-    x->flight = owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
+    x->flight = limit_owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
     if (limit_enter(&req->engine->board->limits, x->flight, x->server->boot->slot, most))
         return true;
     x->flight = 0;
-    return refuse(x, LIMIT_BY_CONCURRENCY, SECOND_US);
+    return limit_refuse(x, LIMIT_BY_CONCURRENCY, SECOND_US);
 }
 
 void limit_done(struct exchange *x)
@@ -160,14 +162,14 @@ bool limit_failure(struct exchange *x)
     if (!rate.rate || !client_ip(x, &ip) || networks_have(&x->server->exempt, &ip))
         return true;
     if (limit_take(&x->req.engine->board->limits,
-            owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8), &rate,
-            x->server->turn_us, &wait_us) >= 0)
+            limit_owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8),
+            &rate, x->server->turn_us, &wait_us) >= 0)
         return true;
-    return refuse(x, LIMIT_BY_IP, wait_us);
+    return limit_refuse(x, LIMIT_BY_IP, wait_us);
 }
 
 /* Writes the decimal digits of n >= 0 before `end`. Returns where they begin. */
-static char *digits(char *end, int64_t n)
+static char *limit_digits(char *end, int64_t n)
 {
     do
         *--end = (char)('0' + n % 10);
@@ -179,7 +181,7 @@ static void number_header(struct MHD_Response *r, const char *name, int64_t n)
 {
     char text[24] = "";
 
-    MHD_add_response_header(r, name, digits(text + sizeof(text) - 1, n));
+    MHD_add_response_header(r, name, limit_digits(text + sizeof(text) - 1, n));
 }
 
 void limit_headers(const struct exchange *x, struct MHD_Response *r)

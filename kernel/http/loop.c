@@ -395,7 +395,7 @@ static bool drained(struct server *s)
     return idle || s->turn_us > s->drain_until_us;
 }
 
-static int wait_ms(struct server *s)
+static int loop_wait_ms(struct server *s)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     int wait = 100;
@@ -407,7 +407,7 @@ static int wait_ms(struct server *s)
     return wait;
 }
 
-static void read_events(struct server *s, const struct epoll_event *events, int n)
+static void loop_read_events(struct server *s, const struct epoll_event *events, int n)
 {
     uint64_t count;
 
@@ -454,7 +454,7 @@ static void run_library(struct server *s)
 
 /* Counts what the loop holds for its clients, once a second instead of at each request. Of a
  * connection libmicrohttpd uses the first and the last page of its memory, most of the time. */
-static void count_memory(struct server *s)
+static void loop_count_memory(struct server *s)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(
         s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
@@ -478,10 +478,10 @@ void server_run(struct server *s)
 
     while (!s->draining || !drained(s)) {
         struct epoll_event events[EVENTS];
-        int n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms(s));
+        int n = epoll_wait(s->epoll_fd, events, EVENTS, loop_wait_ms(s));
 
         s->turn_us = clock_monotonic_us();
-        read_events(s, events, n);
+        loop_read_events(s, events, n);
         take_finished(s);
         if (s->streams)
             stream_hub_turn(s->streams);
@@ -496,7 +496,7 @@ void server_run(struct server *s)
             atomic_store_explicit(&slot->rss_kb, resident_kb(), memory_order_relaxed);
             atomic_store_explicit(
                 &slot->db_ways, (int64_t)threads_connected(s->threads), memory_order_relaxed);
-            count_memory(s);
+            loop_count_memory(s);
             check_times(s);
         }
     }

@@ -13,7 +13,7 @@ enum { DOCUMENT_MAX = 64 << 20 };
 
 /* Makes "/v1/locations/{location}/layouts" of "/v1/locations/:location/layouts"; "*path" too,
  * which the description has no word for. */
-static wharf_str template_of(struct arena *a, const char *pattern)
+static wharf_str openapi_template_of(struct arena *a, const char *pattern)
 {
     char *out = arena_alloc(a, strlen(pattern) * 2 + 1);
     size_t n = 0;
@@ -104,7 +104,7 @@ static void paths(struct openapi *o)
         if (e->routes[i].absent || e->routes[i].page || !first_of_pattern(e, i) ||
             !strcmp(e->routes[i].pattern, "/metrics"))
             continue;
-        jw_open(&o->w, template_of(o->a, e->routes[i].pattern).p, '{');
+        jw_open(&o->w, openapi_template_of(o->a, e->routes[i].pattern).p, '{');
         for (size_t k = i; k < e->n_routes; k++) {
             if (!e->routes[k].absent && !strcmp(e->routes[k].pattern, e->routes[i].pattern))
                 operation(o, &e->routes[k]);
@@ -115,7 +115,7 @@ static void paths(struct openapi *o)
 }
 
 /* Writes what is before the paths. x-errors: the codes that any operation may answer with. */
-static void head(struct openapi *o)
+static void openapi_head(struct openapi *o)
 {
     const struct engine *e = o->e;
     struct jw *w = &o->w;
@@ -215,7 +215,7 @@ wharf_str openapi_build(const struct engine *e)
 
     begin_document(&o, e, &b, scratch);
     jw_open(&o.w, NULL, '{');
-    head(&o);
+    openapi_head(&o);
     paths(&o);
     openapi_webhooks(&o);
     openapi_components(&o);

@@ -143,7 +143,7 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
     return false;
 }
 
-static bool is_named(wharf_str pattern, wharf_str name)
+static bool openapi_answers_is_named(wharf_str pattern, wharf_str name)
 {
     if (pattern.n && pattern.p[pattern.n - 1] == '*')
         return name.n >= pattern.n - 1 && !memcmp(name.p, pattern.p, pattern.n - 1);
@@ -185,7 +185,7 @@ static bool operation_answers(
     if (is_strangers(r) && !openapi_any_answers(c))
         return true;
     for (const struct wharf_json *n = c->operations->child; n; n = n->next)
-        if (n->text.p[0] == '@' ? is_of_kind(r, n->text) : is_named(n->text, name))
+        if (n->text.p[0] == '@' ? is_of_kind(r, n->text) : openapi_answers_is_named(n->text, name))
             return true;
     return false;
 }
@@ -193,7 +193,8 @@ static bool operation_answers(
 /* ---- examples ---- */
 
 /* Returns the example of the operation that its module brings, or the server itself; or NULL. */
-static const struct wharf_json *example_of(const struct openapi *o, const struct route *r)
+static const struct wharf_json *openapi_answers_example_of(
+    const struct openapi *o, const struct route *r)
 {
     bool own = !r->plugin || !strcmp(r->plugin->name, "wharf");
     size_t i = own ? o->e->n_plugins : r->plugin->index;
@@ -257,7 +258,7 @@ void openapi_request(struct openapi *o, const struct route *r)
     jw_open(w, "content", '{');
     jw_open(w, json_text_or(r->definition, "request_type", "application/json").p, '{');
     body_schema(o, r);
-    write_example(o, json_get(example_of(o, r), "body"));
+    write_example(o, json_get(openapi_answers_example_of(o, r), "body"));
     jw_close(w, '}');
     jw_close(w, '}');
     jw_close(w, '}');
@@ -364,7 +365,7 @@ static void envelope(struct openapi *o, const struct route *r, int64_t status)
     jw_close(w, '}');
 }
 
-static void header(struct jw *w, const char *name, const char *component)
+static void openapi_answers_header(struct jw *w, const char *name, const char *component)
 {
     char text[96];
 
@@ -377,19 +378,19 @@ static void success_headers(struct openapi *o, const struct route *r, int64_t st
     struct jw *w = &o->w;
 
     jw_open(w, "headers", '{');
-    header(w, "Request-Id", "RequestId");
+    openapi_answers_header(w, "Request-Id", "RequestId");
     if (!r->public_route) {
-        header(w, "SVC-Mode", "Mode");
-        header(w, "RateLimit", "RateLimit");
-        header(w, "RateLimit-Policy", "RateLimitPolicy");
+        openapi_answers_header(w, "SVC-Mode", "Mode");
+        openapi_answers_header(w, "RateLimit", "RateLimit");
+        openapi_answers_header(w, "RateLimit-Policy", "RateLimitPolicy");
     }
     if ((!strcmp(r->method, "GET") && ours(r)) || r->kind == ROUTE_CREATE ||
         r->kind == ROUTE_UPDATE)
-        header(w, "ETag", "ETag");
+        openapi_answers_header(w, "ETag", "ETag");
     if (openapi_takes_idempotency_key(r))
-        header(w, "Idempotent-Replayed", "IdempotentReplayed");
+        openapi_answers_header(w, "Idempotent-Replayed", "IdempotentReplayed");
     if (status == 201)
-        header(w, "Location", "Location");
+        openapi_answers_header(w, "Location", "Location");
     jw_close(w, '}');
 }
 
@@ -431,7 +432,7 @@ static void content_of_type(
 
 static void json_success(struct openapi *o, const struct route *r, int64_t status)
 {
-    const struct wharf_json *example = example_of(o, r),
+    const struct wharf_json *example = openapi_answers_example_of(o, r),
                             *others = json_get(r->definition, "other_types");
     struct jw *w = &o->w;
 
@@ -452,7 +453,7 @@ static void json_success(struct openapi *o, const struct route *r, int64_t statu
 }
 
 /* Returns the media type of an answer that is no envelope, or NULL. */
-static const char *plain_type(const struct route *r)
+static const char *openapi_answers_plain_type(const struct route *r)
 {
     wharf_str said = json_text_or(r->definition, "content_type", "");
 
@@ -468,7 +469,7 @@ static const char *plain_type(const struct route *r)
 static void plain_success(
     struct openapi *o, const struct route *r, int64_t status, const char *type)
 {
-    const struct wharf_json *example = example_of(o, r);
+    const struct wharf_json *example = openapi_answers_example_of(o, r);
     struct jw *w = &o->w;
 
     if (json_int_or(example, "status", 0) != status)
@@ -489,7 +490,7 @@ static void plain_success(
 
 static void success_of(struct openapi *o, const struct route *r, int64_t status)
 {
-    const char *type = plain_type(r);
+    const char *type = openapi_answers_plain_type(r);
 
     if (type)
         plain_success(o, r, status, type);
@@ -519,7 +520,8 @@ static void success(struct openapi *o, const struct route *r)
 enum { STATUS_FIRST = 400, STATUS_LAST = 599 };
 
 /* Writes the answer of one status: its codes with their texts. */
-static void refusal(struct openapi *o, int status, const struct error_code *const *codes, size_t n)
+static void openapi_answers_refusal(
+    struct openapi *o, int status, const struct error_code *const *codes, size_t n)
 {
     struct jw *w = &o->w;
     struct buf text;
@@ -565,7 +567,7 @@ static void refusals(struct openapi *o, const struct error_code *const *codes, s
             jw_str(w, "$ref", arena_printf(o->a, "#/components/responses/%s", shared));
             jw_close(w, '}');
         } else {
-            refusal(o, status, codes, n);
+            openapi_answers_refusal(o, status, codes, n);
         }
     }
     if (!n)

@@ -123,7 +123,7 @@ static void own_members(struct openapi *o, const char *key, const struct event_t
     jw_close(w, '}');
 }
 
-static void event_data(struct openapi *o, const struct event_type *t)
+static void openapi_components_event_data(struct openapi *o, const struct event_type *t)
 {
     struct jw *w = &o->w;
     wharf_str ref = t->resource ? arena_printf(o->a, "{\"$ref\":\"#/components/schemas/%.*s\"}",
@@ -155,7 +155,7 @@ static void event_body(struct openapi *o, const struct event_type *t)
     jw_open(w, "properties", '{');
     copy_members(o, json_get(event, "properties"));
     jw_raw(w, "type", arena_printf(o->a, "{\"const\":\"%s\"}", t->type));
-    event_data(o, t);
+    openapi_components_event_data(o, t);
     jw_close(w, '}');
     jw_value(w, "required", json_get(event, "required"));
     jw_close(w, '}');

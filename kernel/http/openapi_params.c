@@ -19,7 +19,7 @@ static void parameter(struct jw *w, const char *name, const char *description, c
     jw_close(w, '}');
 }
 
-static void shared(struct jw *w, const char *name)
+static void openapi_params_shared(struct jw *w, const char *name)
 {
     char text[96];
 
@@ -121,19 +121,19 @@ static void list_parameters(struct openapi *o, const struct definition *d)
 {
     struct jw *w = &o->w;
 
-    shared(w, "Page");
+    openapi_params_shared(w, "Page");
     limit_parameter(o, d);
-    shared(w, "Cursor");
+    openapi_params_shared(w, "Cursor");
     if (d->list.n_sorts) {
         order_parameter(w, &d->list);
-        shared(w, "Direction");
+        openapi_params_shared(w, "Direction");
     }
     if (d->list.n_searches || d->list.n_reported) {
-        shared(w, "Search");
-        shared(w, "SearchStrategy");
+        openapi_params_shared(w, "Search");
+        openapi_params_shared(w, "SearchStrategy");
     }
-    shared(w, "IncludeTotalCount");
-    shared(w, "Fields");
+    openapi_params_shared(w, "IncludeTotalCount");
+    openapi_params_shared(w, "Fields");
     for (size_t i = 0; i < d->list.n_filters; i++)
         filter_parameter(o, &d->list.filters[i]);
 }
@@ -267,19 +267,20 @@ static void header_parameters(struct openapi *o, const struct route *r)
 
     if (r->kind == ROUTE_KERNEL || r->any_answer || r->event_stream)
         return;
-    shared(w, "DatetimeFormat");
+    openapi_params_shared(w, "DatetimeFormat");
     if (get)
-        shared(w, "IfNoneMatch");
+        openapi_params_shared(w, "IfNoneMatch");
     else if (openapi_takes_idempotency_key(r))
-        shared(w, "IdempotencyKey");
+        openapi_params_shared(w, "IdempotencyKey");
     if (r->kind == ROUTE_UPDATE || r->kind == ROUTE_DELETE)
-        shared(w, "IfMatch");
-    shared(w, "Prefer");
+        openapi_params_shared(w, "IfMatch");
+    openapi_params_shared(w, "Prefer");
 }
 
 /* Returns the resource whose id a parameter of the path is, or NULL: the route's own, the one that
  * the route is guarded by, or the one of that name. */
-static const struct resource *id_of(const struct openapi *o, const struct route *r, size_t i)
+static const struct resource *openapi_params_id_of(
+    const struct openapi *o, const struct route *r, size_t i)
 {
     const char *name = r->param_names[i];
 
@@ -291,7 +292,7 @@ static const struct resource *id_of(const struct openapi *o, const struct route 
 /* Writes a parameter of the path. x-id-of: the resource whose id it is. */
 static void path_parameter(struct openapi *o, const struct route *r, size_t i)
 {
-    const struct resource *res = id_of(o, r, i);
+    const struct resource *res = openapi_params_id_of(o, r, i);
     const char *said = json_text_or(json_get(r->definition, "parameters"), r->param_names[i], "").p;
     struct jw *w = &o->w;
 

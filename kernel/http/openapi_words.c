@@ -131,14 +131,14 @@ static void add_tag(struct tags *all, wharf_str name, wharf_str text, int64_t or
     all->n += all->n < TAGS_MAX;
 }
 
-static void add_listed(struct tags *all, const struct wharf_json *list)
+static void openapi_words_add_listed(struct tags *all, const struct wharf_json *list)
 {
     for (const struct wharf_json *t = list ? list->child : NULL; t; t = t->next)
         add_tag(all, json_text_or(t, "name", ""), json_text_or(t, "description", ""),
             json_int_or(t, "order", TAG_ORDER));
 }
 
-static int by_order(const void *a, const void *b)
+static int openapi_words_by_order(const void *a, const void *b)
 {
     const struct tag *x = a, *y = b;
 
@@ -153,9 +153,9 @@ void openapi_tags(struct openapi *o)
     struct tags *all = ARENA_NEW(o->a, struct tags);
     struct jw *w = &o->w;
 
-    add_listed(all, json_get(o->fixed, "tags"));
+    openapi_words_add_listed(all, json_get(o->fixed, "tags"));
     for (size_t i = 0; i < e->n_plugins; i++)
-        add_listed(all, e->plugins[i].manifest->tags);
+        openapi_words_add_listed(all, e->plugins[i].manifest->tags);
     for (size_t i = 0; i < e->n_routes; i++) { /* what no list names is the plugin's own */
         const struct plugin *p = e->routes[i].plugin;
 
@@ -166,7 +166,7 @@ void openapi_tags(struct openapi *o)
                     : arena_printf(o->a, "The operations of %s.", p ? p->name : "the server"),
                 TAG_ORDER);
     }
-    qsort(all->items, all->n, sizeof(all->items[0]), by_order);
+    qsort(all->items, all->n, sizeof(all->items[0]), openapi_words_by_order);
     jw_open(w, "tags", '[');
     for (size_t i = 0; i < all->n; i++) {
         jw_open(w, NULL, '{');
@@ -213,7 +213,7 @@ static wharf_str summary_of(const struct openapi *o, const struct route *r)
 }
 
 /* Writes names in back quotes: "`code`, `name` and `city`". */
-static void add_names(struct buf *b, const struct field *const *fields, size_t n)
+static void openapi_words_add_names(struct buf *b, const struct field *const *fields, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         buf_addf(b, "%s`%s`", !i ? "" : i + 1 < n ? ", " : " and ", fields[i]->name);
@@ -228,7 +228,7 @@ static void describe_list(struct buf *b, const struct route *r)
         d->list.order ? "`" : "", d->list.order && d->list.descending ? " from the last" : "");
     if (d->list.n_searches) {
         buf_addf(b, " `search` looks at ");
-        add_names(b, d->list.searches, d->list.n_searches);
+        openapi_words_add_names(b, d->list.searches, d->list.n_searches);
         buf_addf(b, ".");
     }
     if (d->storage.archive)
@@ -247,7 +247,7 @@ static void describe_create(struct buf *b, const struct route *r)
             needed[n++] = &d->fields[i];
     if (n) {
         buf_addf(b, " Needed: ");
-        add_names(b, needed, n);
+        openapi_words_add_names(b, needed, n);
         buf_addf(b, ".");
     }
 }
@@ -287,7 +287,7 @@ static void describe_caller(struct buf *b, const struct openapi *o, const struct
             r->level == SCOPE_READ ? "read" : "write");
 }
 
-static void describe(struct openapi *o, const struct route *r, wharf_str title)
+static void openapi_words_describe(struct openapi *o, const struct route *r, wharf_str title)
 {
     wharf_str text = said_of(r, "description");
     struct buf b;
@@ -312,5 +312,5 @@ void openapi_words(struct openapi *o, const struct route *r)
     jw_str(&o->w, NULL, tag_of(r));
     jw_close(&o->w, ']');
     jw_str(&o->w, "summary", title);
-    describe(o, r, title);
+    openapi_words_describe(o, r, title);
 }

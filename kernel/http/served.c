@@ -3,7 +3,7 @@
 
 #include "util/time.h"
 
-static void add(struct MHD_Response *r, const char *name, const char *value)
+static void served_add(struct MHD_Response *r, const char *name, const char *value)
 {
     MHD_add_response_header(r, name, value);
 }
@@ -13,7 +13,7 @@ static void add_modified(struct MHD_Response *r, int64_t us)
     char text[HTTP_DATE_LEN + 1];
 
     time_format_http(us, text);
-    add(r, "Last-Modified", text);
+    served_add(r, "Last-Modified", text);
 }
 
 static struct MHD_Response *with_body(struct exchange *x, struct served *s)
@@ -37,24 +37,24 @@ struct MHD_Response *served_response(struct exchange *x, int *ret_status)
     char text[80];
 
     *ret_status = x->answer_status = s->status;
-    add(r, "ETag", s->etag.p);
-    add(r, "Accept-Ranges", "bytes");
+    served_add(r, "ETag", s->etag.p);
+    served_add(r, "Accept-Ranges", "bytes");
     add_modified(r, s->modified_us);
     if (s->status == 200 && !x->head_only && s->digest.n)
-        add(r, "Content-Digest", s->digest.p);
+        served_add(r, "Content-Digest", s->digest.p);
     if (s->status == 206) {
         snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)s->first,
             (unsigned long long)(s->first + s->length - 1), (unsigned long long)s->size);
-        add(r, "Content-Range", text);
+        served_add(r, "Content-Range", text);
     } else if (s->status == 416) {
         snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)s->size);
-        add(r, "Content-Range", text);
+        served_add(r, "Content-Range", text);
     }
     if (s->status < 300) {
-        add(r, "Content-Type", s->type.p);
-        add(r, "Content-Disposition", s->disposition.p);
+        served_add(r, "Content-Type", s->type.p);
+        served_add(r, "Content-Disposition", s->disposition.p);
     }
     if (s->sandbox)
-        add(r, "Content-Security-Policy", "sandbox");
+        served_add(r, "Content-Security-Policy", "sandbox");
     return r;
 }

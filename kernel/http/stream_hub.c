@@ -31,7 +31,7 @@ enum {
 
 /* ---- libmicrohttpd's side; on the loop ---- */
 
-static void unref(struct stream_hub *h, struct stream *st) /* with the lock held */
+static void stream_hub_unref(struct stream_hub *h, struct stream *st) /* with the lock held */
 {
     const struct worker_boot *boot = h->server->boot;
 
@@ -106,7 +106,7 @@ static void leave_stream(void *arg)
     pthread_mutex_lock(&h->lock);
     st->connection = NULL;
     st->ending = true;
-    unref(h, st);
+    stream_hub_unref(h, st);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -245,7 +245,7 @@ static bool one_of(const wharf_str *list, size_t n, wharf_str s)
 }
 
 /* Tells whether the stream asked for such events; who may see them is another question. */
-static bool wanted(const struct stream *st, const struct event *e)
+static bool stream_hub_wanted(const struct stream *st, const struct event *e)
 {
     const wharf_event *p = &e->pub;
     bool type = false;
@@ -257,13 +257,14 @@ static bool wanted(const struct stream *st, const struct event *e)
            one_of(st->locations, st->n_locations, p->location_id);
 }
 
-static void add_event(struct stream_hub *h, struct arena *a, struct stream *st, struct event *e)
+static void stream_hub_add_event(
+    struct stream_hub *h, struct arena *a, struct stream *st, struct event *e)
 {
     struct arena_mark mark = arena_mark(a);
     const struct event *own;
 
     st->after = e->pub.sequence;
-    own = wanted(st, e) ? event_for(a, st->who, NULL, e) : NULL;
+    own = stream_hub_wanted(st, e) ? event_for(a, st->who, NULL, e) : NULL;
     if (!own)
         return;
     buf_addf(
@@ -286,7 +287,7 @@ static struct sql_arg number_arg(struct arena *a, int64_t n)
 }
 
 /* Reads the next events behind `after`. Returns NULL when the database is away. */
-static PGresult *read_events(
+static PGresult *stream_hub_read_events(
     struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
 {
     wharf_str sql = arena_printf(a,
@@ -314,7 +315,7 @@ static void hand_out(struct stream_hub *h, struct arena *a, wharf_str organizati
             !str_eq(st->organization, organization))
             continue;
         for (size_t i = 0; i < n && !st->ending; i++)
-            add_event(h, a, st, list[i]);
+            stream_hub_add_event(h, a, st, list[i]);
         st->live = st->live || n < STREAM_BATCH;
         st->fed = n < STREAM_BATCH;
     }
@@ -340,7 +341,7 @@ static bool next_place(
 }
 
 /* Feeds the streams. Returns false when the database is away. */
-static bool feed(struct stream_hub *h)
+static bool stream_hub_feed(struct stream_hub *h)
 {
     wharf_str organization = {"", 0};
     int64_t after = 0;
@@ -353,7 +354,7 @@ static bool feed(struct stream_hub *h)
 
         more = next_place(h, req.arena, &organization, &after);
         if (more)
-            r = read_events(h, req.arena, organization, after);
+            r = stream_hub_read_events(h, req.arena, organization, after);
         good = !more || r;
         if (r) {
             for (int i = 0; i < PQntuples(r); i++)
@@ -368,7 +369,7 @@ static bool feed(struct stream_hub *h)
 
 /* Reads whether the key is still good. Its locations may have changed as well. Returns NULL when
  * that can't be told now. */
-static struct principal *look_up(struct stream_hub *h, const struct stream *st)
+static struct principal *stream_hub_look_up(struct stream_hub *h, const struct stream *st)
 {
     static const char digits[] = "0123456789abcdef";
     char hex[2 + 2 * KEY_HASH + 1] = "\\x";
@@ -390,7 +391,7 @@ static struct principal *look_up(struct stream_hub *h, const struct stream *st)
 
 static void check_key_of(struct stream_hub *h, struct stream *st)
 {
-    struct principal *who = look_up(h, st);
+    struct principal *who = stream_hub_look_up(h, st);
 
     pthread_mutex_lock(&h->lock);
     st->check_us = clock_monotonic_us() + (who ? STREAM_CHECK_US : TURN_US);
@@ -409,7 +410,7 @@ static void check_key_of(struct stream_hub *h, struct stream *st)
 
 /* Checks the keys that are due. Only the hub takes streams from the list, so a stream that was
  * found stays. */
-static void check_keys(struct stream_hub *h)
+static void stream_hub_check_keys(struct stream_hub *h)
 {
     int64_t now = clock_monotonic_us();
     struct stream *due;
@@ -438,7 +439,7 @@ static void keep_alive(struct stream_hub *h)
             *at = st->next;
             h->n--;
             h->n_channel -= st->channel.n != 0;
-            unref(h, st);
+            stream_hub_unref(h, st);
             continue;
         }
         if (now >= st->beat_us && !st->ending) {
@@ -510,9 +511,9 @@ static void *hub_main(void *arg)
         pthread_mutex_unlock(&h->lock);
         if (stop || !any)
             continue;
-        good = feed(h);
+        good = stream_hub_feed(h);
         good = channel_turn(h) && good;
-        check_keys(h);
+        stream_hub_check_keys(h);
         if (clock_monotonic_us() >= gone_us) {
             find_gone(h);
             gone_us = clock_monotonic_us() + GONE_US;

@@ -124,7 +124,7 @@ static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 /* ---- what ---- */
 
 /* Splits "a,b" into its parts, in the stream's memory. */
-static const wharf_str *split(struct arena *a, wharf_str list, size_t *ret_n)
+static const wharf_str *stream_open_split(struct arena *a, wharf_str list, size_t *ret_n)
 {
     wharf_str *parts;
     size_t n = 1, start = 0;
@@ -142,12 +142,12 @@ static const wharf_str *split(struct arena *a, wharf_str list, size_t *ret_n)
     return parts;
 }
 
-static void read_types(struct wharf_req *req, struct stream *st)
+static void stream_open_read_types(struct wharf_req *req, struct stream *st)
 {
     wharf_str types = WHARF_S("*");
 
     req_param(req, "types", &types);
-    st->types = split(st->arena, types, &st->n_types);
+    st->types = stream_open_split(st->arena, types, &st->n_types);
     for (size_t i = 0; i < st->n_types; i++) {
         if (st->n_types > TYPES_MAX || !event_pattern_known(req->engine, st->types[i])) {
             req_fail(req, ERR_PARAM_INVALID, "types",
@@ -168,18 +168,18 @@ static void read_locations(struct wharf_req *req, struct stream *st)
 
     if (!req_param(req, "location_id", &ids))
         return;
-    st->locations = split(st->arena, ids, &st->n_locations);
+    st->locations = stream_open_split(st->arena, ids, &st->n_locations);
     for (size_t i = 0; i < st->n_locations; i++) {
         if (!principal_may_see(req->access.who, st->locations[i]))
             req_problem(req, ERR_LOCATION_ACCESS, st->locations[i], NULL, str_z(""));
     }
 }
 
-static void read_filters(struct wharf_req *req, struct stream *st)
+static void stream_open_read_filters(struct wharf_req *req, struct stream *st)
 {
     wharf_str payload = WHARF_S("full"), text;
 
-    read_types(req, st);
+    stream_open_read_types(req, st);
     read_locations(req, st);
     req_param(req, "payload", &payload);
     st->thin = str_eqz(payload, "thin");
@@ -219,7 +219,7 @@ static int64_t wanted_start(struct wharf_req *req)
     return from;
 }
 
-static void place(struct stream *st, int64_t from, int64_t newest, int64_t oldest)
+static void stream_open_place(struct stream *st, int64_t from, int64_t newest, int64_t oldest)
 {
     st->after = from;
     if (from < 0 || from >= newest) {
@@ -238,7 +238,7 @@ static void place(struct stream *st, int64_t from, int64_t newest, int64_t oldes
     }
 }
 
-static bool find_place(struct wharf_req *req, struct stream *st)
+static bool stream_open_find_place(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT COALESCE((SELECT sequence FROM wharf.event_counter WHERE organization_id = $1), 0),"
@@ -259,7 +259,7 @@ static bool find_place(struct wharf_req *req, struct stream *st)
         return false;
     newest = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     oldest = PQgetisnull(r, 0, 1) ? newest + 1 : strtoll(PQgetvalue(r, 0, 1), NULL, 10);
-    place(st, from, newest, oldest);
+    stream_open_place(st, from, newest, oldest);
     return true;
 }
 
@@ -294,9 +294,9 @@ void stream_open(struct wharf_req *req)
         principal_ref(st->who);
         st->organization = arena_dup_str(a, req->access.who->organization);
         st->resource_type = st->resource_id = str_z("");
-        read_filters(req, st);
+        stream_open_read_filters(req, st);
         if (!req->problems.n)
-            find_place(req, st);
+            stream_open_find_place(req, st);
     } else if (!req->problems.n) {
         req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }

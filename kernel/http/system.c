@@ -9,7 +9,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-static wharf_status answer(struct req_reply *reply, int64_t offset_s, const char *message)
+static wharf_status system_answer(struct req_reply *reply, int64_t offset_s, const char *message)
 {
     char iso[ISO_MS_LEN + 1];
 
@@ -23,9 +23,9 @@ static wharf_status answer(struct req_reply *reply, int64_t offset_s, const char
     return WHARF_OK;
 }
 
-static wharf_status read_clock(struct wharf_req *req, void *arg)
+static wharf_status system_read_clock(struct wharf_req *req, void *arg)
 {
-    return answer(&req->reply, clock_offset_s(), "Clock retrieved");
+    return system_answer(&req->reply, clock_offset_s(), "Clock retrieved");
 }
 
 struct shift {
@@ -40,7 +40,7 @@ static void shift(struct wharf_req *req, void *arg)
     clock_set_offset(s->offset_s, s->change);
 }
 
-static wharf_status set_clock(struct wharf_req *req, void *arg)
+static wharf_status system_set_clock(struct wharf_req *req, void *arg)
 {
     struct shift *s = ARENA_NEW(req->arena, struct shift);
     wharf_str text;
@@ -54,13 +54,13 @@ static wharf_status set_clock(struct wharf_req *req, void *arg)
         return WHARF_UNAVAILABLE;
     s->change = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     req_after_commit(&req->tx, shift, s);
-    return answer(&req->reply, s->offset_s, "Clock shifted");
+    return system_answer(&req->reply, s->offset_s, "Clock shifted");
 }
 
 void system_routes_add(struct wharf_decl *d)
 {
-    const wharf_route get = {ROUTE_CLOCK_GET, .handler = read_clock};
-    const wharf_route set = {ROUTE_CLOCK_SET, .handler = set_clock};
+    const wharf_route get = {ROUTE_CLOCK_GET, .handler = system_read_clock};
+    const wharf_route set = {ROUTE_CLOCK_SET, .handler = system_set_clock};
 
     if (!d->engine->config->test_clock)
         return;

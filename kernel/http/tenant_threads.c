@@ -120,7 +120,7 @@ static void party_leave(struct tenant_threads *t, struct party *p, int64_t held_
 }
 
 /* Takes the next request: the first of the first party that has one and may have a thread more. */
-static struct exchange *take_turn(struct tenant_threads *t, struct party **ret_party)
+static struct exchange *tenant_threads_take_turn(struct tenant_threads *t, struct party **ret_party)
 {
     for (struct party *p = t->parties; p; p = p->next) {
         struct exchange *x = p->first;
@@ -152,14 +152,14 @@ static struct exchange *wait_turn(struct tenant_threads *t, struct party **ret_p
 
     pthread_mutex_lock(&t->lock);
     t->idle++;
-    while (!(x = take_turn(t, ret_party)) && !t->stop && e != ETIMEDOUT)
+    while (!(x = tenant_threads_take_turn(t, ret_party)) && !t->stop && e != ETIMEDOUT)
         e = pthread_cond_timedwait(&t->more, &t->lock, &until);
     t->idle--;
     pthread_mutex_unlock(&t->lock);
     return x;
 }
 
-static void run(struct tenant_thread *own, struct party *p, struct exchange *x)
+static void tenant_threads_run(struct tenant_thread *own, struct party *p, struct exchange *x)
 {
     struct tenant_threads *t = own->t;
     int64_t begun_us = clock_monotonic_us();
@@ -183,7 +183,7 @@ static void *tenant_thread_main(void *arg)
     crash_thread(own->ctx.activity);
     thread_plugins_start(t->server->engine, &own->ctx);
     while ((x = wait_turn(t, &p)))
-        run(own, p, x);
+        tenant_threads_run(own, p, x);
     thread_plugins_stop(t->server->engine, &own->ctx);
     db_close(own->ctx.db);
     pthread_mutex_lock(&t->lock);
@@ -195,7 +195,7 @@ static void *tenant_thread_main(void *arg)
 }
 
 /* Starts one more thread, where there may be one. The caller holds the lock. */
-static void start_one(struct tenant_threads *t)
+static void tenant_threads_start_one(struct tenant_threads *t)
 {
     const struct worker_boot *boot = t->server->boot;
     const struct config *c = t->server->config;
@@ -270,7 +270,8 @@ static int64_t expected_wait_us(const struct tenant_threads *t, const struct par
                                            : p->held_us * (int64_t)((p->waiting + share) / share);
 }
 
-static void refuse(const struct tenant_threads *t, struct exchange *x, int64_t wait_us)
+static void tenant_threads_refuse(
+    const struct tenant_threads *t, struct exchange *x, int64_t wait_us)
 {
     x->req.reply.retry_after = (int)(wait_us / 1000000) + 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL,
@@ -304,9 +305,9 @@ bool tenant_threads_push(struct tenant_threads *t, struct exchange *x)
         if (t->idle >= t->waiting || t->live == t->most)
             pthread_cond_signal(&t->more);
         else
-            start_one(t);
+            tenant_threads_start_one(t);
     } else {
-        refuse(t, x, wait_us - left_us > 0 ? wait_us - left_us : 0);
+        tenant_threads_refuse(t, x, wait_us - left_us > 0 ? wait_us - left_us : 0);
         if (!p->running && !p->waiting)
             party_move(t, p, false);
     }
@@ -334,7 +335,7 @@ bool tenant_threads_withdraw(struct tenant_threads *t, struct exchange *x)
             p->last = &(*p->last)->next_done;
         p->waiting--;
         t->waiting--;
-        refuse(t, x, expected_wait_us(t, p));
+        tenant_threads_refuse(t, x, expected_wait_us(t, p));
     }
     if (!p->running && !p->waiting)
         party_move(t, p, false);

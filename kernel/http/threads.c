@@ -82,7 +82,7 @@ static unsigned share_of_long(const struct threads *t, const struct exchange *x)
     return t->n > 1 && r && r->plugin && route_is_long(r) ? r->plugin->index + 1 : 0;
 }
 
-static bool has_room(const struct threads *t, const struct share *s)
+static bool threads_has_room(const struct threads *t, const struct share *s)
 {
     return s->admitted < (t->n + 1) / 2 && t->shared < t->n - 1;
 }
@@ -108,7 +108,7 @@ static void admit(struct threads *t, struct share *s, struct exchange *x)
 
 /* Holds the request in its plugin's share. Returns false when the plugin has as many waiting as
  * all others may have. */
-static bool hold(struct share *s, struct exchange *x)
+static bool threads_hold(struct share *s, struct exchange *x)
 {
     if (s->held >= QUEUE_PER_THREAD)
         return false;
@@ -132,7 +132,7 @@ static void leave_share(struct threads *t, unsigned share)
     for (size_t i = 0; i < n; i++) {
         struct share *s = &t->shares[(share + i) % n];
 
-        while (s->held && has_room(t, s)) {
+        while (s->held && threads_has_room(t, s)) {
             struct exchange *x = s->first;
 
             s->first = x->next_done;
@@ -195,7 +195,7 @@ void threads_give_back(struct threads *t, struct exchange *x)
         log_debug("thread.wake", "the event loop is already awake");
 }
 
-static void run_handler(struct exchange *x)
+static void threads_run_handler(struct exchange *x)
 {
     if (clock_monotonic_us() > x->req.deadline_us)
         req_fail(&x->req, ERR_TIMEOUT, NULL, NULL);
@@ -216,7 +216,7 @@ void threads_run(struct thread_ctx *ctx, struct exchange *x)
         &x->req, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage]);
     switch (x->stage) {
     case STAGE_RUN:
-        run_handler(x);
+        threads_run_handler(x);
         break;
     case STAGE_REQUEST:
         x->req.engine->around->request(&x->req);
@@ -372,8 +372,8 @@ bool threads_push(struct threads *t, struct exchange *x)
     s = share ? &t->shares[share - 1] : NULL;
     pthread_mutex_lock(&t->lock);
     room = t->waiting < t->max_waiting && !t->stop;
-    if (room && s && !has_room(t, s))
-        room = hold(s, x);
+    if (room && s && !threads_has_room(t, s))
+        room = threads_hold(s, x);
     else if (room && s)
         admit(t, s, x);
     else if (room)

@@ -22,7 +22,7 @@ const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVE
 
 /* ---- the files ---- */
 
-static bool read_file(
+static bool tls_read_file(
     const char *setting, const char *path, struct buf *to, struct arena *a, wharf_str *ret_error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -95,7 +95,7 @@ static bool belong_together(const struct config *c, const gnutls_datum_t *certif
 }
 
 /* Writes certificate, 0, key, 0 into a memfd, which it returns. */
-static int hand_over(const struct buf *certificate, const struct buf *key)
+static int tls_hand_over(const struct buf *certificate, const struct buf *key)
 {
     int fd = memfd_create("wharf-tls", MFD_CLOEXEC);
     bool good = fd >= 0 &&
@@ -125,8 +125,8 @@ bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *r
     buf_init(&certificate, FILE_LIMIT);
     buf_init(&key, FILE_LIMIT);
     clock_gettime(CLOCK_REALTIME, &now);
-    good = read_file("tls.certificate", c->tls_certificate, &certificate, a, ret_error) &&
-           read_file("tls.key", c->tls_key, &key, a, ret_error);
+    good = tls_read_file("tls.certificate", c->tls_certificate, &certificate, a, ret_error) &&
+           tls_read_file("tls.key", c->tls_key, &key, a, ret_error);
     buf_addc(&certificate, 0);
     buf_addc(&key, 0);
     if (good && !certificate.failed && !key.failed) {
@@ -136,7 +136,7 @@ bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *r
         good = valid_now(c, &pem, now.tv_sec, a, ret_error) &&
                belong_together(c, &pem, &secret, a, ret_error);
     }
-    if (good && (*ret_fd = hand_over(&certificate, &key)) < 0) {
+    if (good && (*ret_fd = tls_hand_over(&certificate, &key)) < 0) {
         *ret_error = arena_printf(
             a, "tls.key: no memory to hand it to workers: %s", strerror(errno));
         good = false;

@@ -7,7 +7,7 @@
 #include "resource/record.h"
 #include "util/str.h"
 
-static void put_or_null(struct jw *w, const char *key, wharf_str s)
+static void whoami_put_or_null(struct jw *w, const char *key, wharf_str s)
 {
     if (s.n)
         jw_str(w, key, s);
@@ -15,7 +15,7 @@ static void put_or_null(struct jw *w, const char *key, wharf_str s)
         jw_null(w, key);
 }
 
-static int by_name(const void *a, const void *b)
+static int whoami_by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -28,7 +28,7 @@ static void write_scopes(struct wharf_req *req)
     const uint8_t *levels = req->access.who->levels;
 
     memcpy(sorted, areas->names, areas->count * sizeof(*sorted));
-    qsort(sorted, areas->count, sizeof(*sorted), by_name);
+    qsort(sorted, areas->count, sizeof(*sorted), whoami_by_name);
     jw_open(&reply->w, "scopes", '{');
     for (size_t i = 0; i < areas->count; i++) {
         int level = levels[area_find(areas, str_z(sorted[i]))];
@@ -63,12 +63,12 @@ static wharf_status who_am_i(struct wharf_req *req, void *arg)
     jw_open(&reply->w, "principal", '{');
     jw_str(&reply->w, "type", p->actor_type);
     jw_str(&reply->w, "id", p->actor_id);
-    put_or_null(&reply->w, "name", p->actor_name);
-    put_or_null(&reply->w, "role", p->role);
+    whoami_put_or_null(&reply->w, "name", p->actor_name);
+    whoami_put_or_null(&reply->w, "role", p->role);
     jw_close(&reply->w, '}');
     jw_open(&reply->w, "key", '{');
     jw_str(&reply->w, "id", p->key_id);
-    put_or_null(&reply->w, "name", p->key_name);
+    whoami_put_or_null(&reply->w, "name", p->key_name);
     jw_str(&reply->w, "last4", p->last4);
     if (p->expires_at_us == INT64_MAX)
         jw_null(&reply->w, "expires_at");

@@ -61,7 +61,7 @@ void auth_cache_free(struct auth_cache *c)
 }
 
 /* Returns the slot of a hash. SHA-256 is evenly spread: its first bytes are the place. */
-static struct slot *slot_of(struct auth_cache *c, const unsigned char hash[KEY_HASH])
+static struct slot *cache_slot_of(struct auth_cache *c, const unsigned char hash[KEY_HASH])
 {
     return &c->slots[(hash[0] | (unsigned)hash[1] << 8) % SLOTS];
 }
@@ -69,7 +69,7 @@ static struct slot *slot_of(struct auth_cache *c, const unsigned char hash[KEY_H
 struct principal *auth_cache_get(
     struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us)
 {
-    struct slot *s = slot_of(c, hash);
+    struct slot *s = cache_slot_of(c, hash);
     struct principal *p = NULL;
 
     pthread_mutex_lock(&c->lock);
@@ -94,7 +94,7 @@ unsigned auth_cache_generation(struct auth_cache *c)
 void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p,
     unsigned generation, int64_t now_us)
 {
-    struct slot *s = slot_of(c, hash);
+    struct slot *s = cache_slot_of(c, hash);
 
     pthread_mutex_lock(&c->lock);
     if (generation == c->generation) {

@@ -68,7 +68,7 @@ void principal_unref(struct principal *p)
         arena_free(p->arena);
 }
 
-static wharf_str text(struct principal *p, const PGresult *r, int column)
+static wharf_str principal_text(struct principal *p, const PGresult *r, int column)
 {
     return arena_dup(p->arena, PQgetvalue(r, 0, column), (size_t)PQgetlength(r, 0, column));
 }
@@ -78,11 +78,12 @@ static bool yes(const PGresult *r, int column)
     return PQgetvalue(r, 0, column)[0] == 't';
 }
 
-static const struct wharf_json *json(struct principal *p, const PGresult *r, int column)
+static const struct wharf_json *principal_json(struct principal *p, const PGresult *r, int column)
 {
     struct json_error e;
 
-    return PQgetisnull(r, 0, column) ? NULL : json_parse(p->arena, text(p, r, column), &e);
+    return PQgetisnull(r, 0, column) ? NULL
+                                     : json_parse(p->arena, principal_text(p, r, column), &e);
 }
 
 struct set {
@@ -93,7 +94,7 @@ struct set {
 
 static struct set location_set(struct principal *p, const PGresult *r, bool all, int column)
 {
-    const struct wharf_json *list = json(p, r, column);
+    const struct wharf_json *list = principal_json(p, r, column);
     struct set s = {.all = all};
     wharf_str *ids;
 
@@ -107,7 +108,7 @@ static struct set location_set(struct principal *p, const PGresult *r, bool all,
 }
 
 /* Computes what is in both sets. Both are sorted in byte order. */
-static struct set meet(struct principal *p, struct set a, struct set b)
+static struct set principal_meet(struct principal *p, struct set a, struct set b)
 {
     wharf_str *ids;
     struct set s = {0};
@@ -138,8 +139,9 @@ static uint8_t level_in(const struct wharf_json *scopes, const char *area)
 
 static void grant_scopes(struct principal *p, const struct areas *areas, const PGresult *r)
 {
-    const struct wharf_json *key = json(p, r, C_SCOPES), *role = json(p, r, C_ROLE_SCOPES),
-                            *device = json(p, r, C_DEVICE_SCOPES);
+    const struct wharf_json *key = principal_json(p, r, C_SCOPES),
+                            *role = principal_json(p, r, C_ROLE_SCOPES),
+                            *device = principal_json(p, r, C_DEVICE_SCOPES);
 
     for (size_t i = 0; i < areas->count; i++) {
         const char *area = areas->names[i];
@@ -165,9 +167,9 @@ static void read_person(struct principal *p, const PGresult *r)
         bool everywhere;
 
         p->actor_type = str_z("user");
-        p->actor_id = p->access.user_id = text(p, r, C_USER);
-        p->actor_name = text(p, r, C_USER_NAME);
-        p->role = text(p, r, C_ROLE);
+        p->actor_id = p->access.user_id = principal_text(p, r, C_USER);
+        p->actor_name = principal_text(p, r, C_USER_NAME);
+        p->role = principal_text(p, r, C_ROLE);
         everywhere = role_has_all_locations(p->role.p) ||
                      (!PQgetisnull(r, 0, C_ROLE_RESTRICTED) && !yes(r, C_ROLE_RESTRICTED));
         own = location_set(p, r, yes(r, C_USER_ALL) || everywhere, C_USER_LOCATIONS);
@@ -175,15 +177,15 @@ static void read_person(struct principal *p, const PGresult *r)
             p->refusal = ERR_PRINCIPAL_DISABLED;
     } else if (yes(r, C_HAS_DEVICE)) {
         p->actor_type = str_z("device");
-        p->actor_id = p->access.device_id = text(p, r, C_DEVICE);
-        p->actor_name = text(p, r, C_DEVICE_NAME);
+        p->actor_id = p->access.device_id = principal_text(p, r, C_DEVICE);
+        p->actor_name = principal_text(p, r, C_DEVICE_NAME);
         own = location_set(p, r, yes(r, C_DEVICE_ALL), C_DEVICE_LOCATIONS);
         if (!yes(r, C_DEVICE_ACTIVE))
             p->refusal = ERR_PRINCIPAL_DISABLED;
     }
     /* Theirs are live locations; the data of a test key has others. */
     if (!p->test_mode)
-        set = meet(p, set, own);
+        set = principal_meet(p, set, own);
     p->access.all_locations = set.all;
     p->access.locations = set.ids;
     p->access.n_locations = set.n;
@@ -193,7 +195,7 @@ static void read_person(struct principal *p, const PGresult *r)
  * empty for it. */
 static void read_networks(struct principal *p, const PGresult *r)
 {
-    const struct wharf_json *list = json(p, r, C_NETWORKS);
+    const struct wharf_json *list = principal_json(p, r, C_NETWORKS);
     struct network *networks;
 
     if (!list || !list->count)
@@ -207,10 +209,10 @@ static void read_networks(struct principal *p, const PGresult *r)
 }
 
 /* Reads the limits that operators gave the key and its organization. */
-static struct own_limits read_limits(struct principal *p, const PGresult *r)
+static struct own_limits principal_read_limits(struct principal *p, const PGresult *r)
 {
-    const struct wharf_json *key = json(p, r, C_KEY_LIMITS),
-                            *organization = json(p, r, C_ORGANIZATION_LIMITS);
+    const struct wharf_json *key = principal_json(p, r, C_KEY_LIMITS),
+                            *organization = principal_json(p, r, C_ORGANIZATION_LIMITS);
 
     return (struct own_limits){.key = {json_int_or(key, "rate", -1), json_int_or(key, "burst", -1)},
         .write = {json_int_or(key, "write", -1), json_int_or(key, "write_burst", -1)},
@@ -255,24 +257,24 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
         p->refusal = ERR_API_KEY_INVALID;
         return p;
     }
-    p->organization = p->access.organization = text(p, r, C_ORGANIZATION);
-    p->access.live_organization = text(p, r, C_LIVE);
+    p->organization = p->access.organization = principal_text(p, r, C_ORGANIZATION);
+    p->access.live_organization = principal_text(p, r, C_LIVE);
     p->access.log_days = (int)strtol(PQgetvalue(r, 0, C_LOG_DAYS), NULL, 10);
     p->access.request_log_days = (int)strtol(PQgetvalue(r, 0, C_REQUEST_LOG_DAYS), NULL, 10);
-    p->hooks = text(p, r, C_HOOKS);
-    p->settings = json(p, r, C_SETTINGS);
-    p->profile = json(p, r, C_PROFILE);
-    p->key_id = p->access.key_id = text(p, r, C_KEY);
-    p->key_name = text(p, r, C_KEY_NAME);
-    p->last4 = text(p, r, C_LAST4);
+    p->hooks = principal_text(p, r, C_HOOKS);
+    p->settings = principal_json(p, r, C_SETTINGS);
+    p->profile = principal_json(p, r, C_PROFILE);
+    p->key_id = p->access.key_id = principal_text(p, r, C_KEY);
+    p->key_name = principal_text(p, r, C_KEY_NAME);
+    p->last4 = principal_text(p, r, C_LAST4);
     p->test_mode = !strcmp(PQgetvalue(r, 0, C_MODE), "test");
     p->event_days = principal_event_days(PQgetvalue(r, 0, C_EXPIRE_AFTER));
     p->datetime_format = datetime_format(PQgetvalue(r, 0, C_DATETIME));
     if (!PQgetisnull(r, 0, C_EXPIRES))
-        time_parse_pg(text(p, r, C_EXPIRES), &p->expires_at_us);
+        time_parse_pg(principal_text(p, r, C_EXPIRES), &p->expires_at_us);
     read_person(p, r);
     read_networks(p, r);
-    p->limits = read_limits(p, r);
+    p->limits = principal_read_limits(p, r);
     grant_scopes(p, areas, r);
     principal_settle(areas, p, a);
     if (yes(r, C_REVOKED))
@@ -307,7 +309,7 @@ struct principal *principal_system(struct arena *a, wharf_str organization)
     return p;
 }
 
-static int by_name(const void *a, const void *b)
+static int principal_by_name(const void *a, const void *b)
 {
     return str_order(*(const wharf_str *)a, *(const wharf_str *)b);
 }
@@ -322,7 +324,7 @@ void principal_settle(const struct areas *areas, struct principal *p, struct are
         if (areas->resources[i].area < 0 || p->levels[areas->resources[i].area] >= SCOPE_READ)
             reads[n++] = str_z(areas->resources[i].name);
     }
-    qsort(reads, n, sizeof(*reads), by_name);
+    qsort(reads, n, sizeof(*reads), principal_by_name);
     p->access.reads_all = n == areas->n_resources;
     p->access.reads = reads;
     p->access.n_reads = n;
@@ -339,8 +341,8 @@ void principal_settle(const struct areas *areas, struct principal *p, struct are
 bool principal_reads(const struct principal *p, wharf_str resource)
 {
     return p->access.reads_all ||
-           (p->access.n_reads &&
-               bsearch(&resource, p->access.reads, p->access.n_reads, sizeof(resource), by_name));
+           (p->access.n_reads && bsearch(&resource, p->access.reads, p->access.n_reads,
+                                     sizeof(resource), principal_by_name));
 }
 
 bool principal_may_see(const struct principal *p, wharf_str location_id)

@@ -20,19 +20,20 @@ const struct role_area *roles_areas(size_t *ret_count)
     return areas;
 }
 
-static bool is(const char *a, const char *b)
+static bool roles_is(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
 
 bool role_is_builtin(const char *role)
 {
-    return is(role, "owner") || is(role, "developer") || is(role, "admin") || is(role, "user");
+    return roles_is(role, "owner") || roles_is(role, "developer") || roles_is(role, "admin") ||
+           roles_is(role, "user");
 }
 
 bool role_has_all_locations(const char *role)
 {
-    return is(role, "owner") || is(role, "developer");
+    return roles_is(role, "owner") || roles_is(role, "developer");
 }
 
 uint8_t role_level(const char *role, const char *area)
@@ -42,13 +43,13 @@ uint8_t role_level(const char *role, const char *area)
     if (!role_is_builtin(role))
         return NONE;
     for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
-        if (is(areas[i].area, area))
+        if (roles_is(areas[i].area, area))
             known = &areas[i];
     if (known && known->operator_only)
         return NONE;
     if (role_has_all_locations(role))
         return WRITE;
-    if (is(role, "admin"))
+    if (roles_is(role, "admin"))
         return known ? known->admin : WRITE;
     return known ? known->user : NONE;
 }

@@ -8,7 +8,8 @@
 /* ---- judging ---- */
 
 /* Returns the name under which lines of this resource and location are seen together. */
-static wharf_str kind_of(struct arena *a, wharf_str resource, const struct wharf_json *line)
+static wharf_str seen_parts_kind_of(
+    struct arena *a, wharf_str resource, const struct wharf_json *line)
 {
     wharf_str at = json_is(line->child, JSON_STRING) ? line->child->text : str_z("");
 
@@ -28,7 +29,7 @@ static bool is_line(const struct wharf_json *line)
     return json_is(line, JSON_ARRAY) && line->count == 2;
 }
 
-static bool among(const wharf_str *list, size_t n, wharf_str s)
+static bool seen_parts_among(const wharf_str *list, size_t n, wharf_str s)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_eq(list[i], s))
@@ -45,9 +46,9 @@ static size_t add_kinds(struct arena *a, const struct wharf_json *part, const st
     wharf_str resource = json_text_or(part, "of", "");
 
     for (const struct wharf_json *l = lines ? lines->child : NULL; l; l = l->next) {
-        wharf_str kind = is_line(l) ? kind_of(a, resource, l) : str_z("");
+        wharf_str kind = is_line(l) ? seen_parts_kind_of(a, resource, l) : str_z("");
 
-        if (kind.n && !among(kinds, n, kind) && sees_line(who, resource, l, a))
+        if (kind.n && !seen_parts_among(kinds, n, kind) && sees_line(who, resource, l, a))
             kinds[n++] = kind;
     }
     return n;
@@ -65,7 +66,7 @@ static size_t count_lines(const struct wharf_json *parts)
     return n;
 }
 
-static const struct wharf_json *parsed(struct arena *a, wharf_str parts)
+static const struct wharf_json *seen_parts_parsed(struct arena *a, wharf_str parts)
 {
     struct json_error e;
     const struct wharf_json *v = parts.n ? json_parse(a, parts, &e) : NULL;
@@ -86,7 +87,7 @@ static wharf_str seen_of(struct arena *a, const struct wharf_json *parts, const 
 /* ---- showing ---- */
 
 /* Writes a part with the lines that are seen: the newest, as many as it shows; or the only one. */
-static void put_part(
+static void seen_parts_put_part(
     struct jw *w, struct arena *a, const struct wharf_json *part, const wharf_str *seen)
 {
     const struct wharf_json *lines = json_get(part, "lines"), *one = json_get(part, "one");
@@ -97,7 +98,7 @@ static void put_part(
     size_t n = 0, from;
 
     for (const struct wharf_json *l = lines ? lines->child : NULL; l; l = l->next) {
-        if (is_line(l) && (!seen || seen_among(*seen, kind_of(a, resource, l))))
+        if (is_line(l) && (!seen || seen_among(*seen, seen_parts_kind_of(a, resource, l))))
             shown[n++] = l->child->next;
     }
     json_int(json_get(part, "newest"), &newest);
@@ -116,7 +117,8 @@ static void put_part(
     jw_close(w, ']');
 }
 
-static wharf_str members(struct arena *a, const struct wharf_json *parts, const wharf_str *seen)
+static wharf_str seen_parts_members(
+    struct arena *a, const struct wharf_json *parts, const wharf_str *seen)
 {
     wharf_str s;
     struct buf b;
@@ -126,7 +128,7 @@ static wharf_str members(struct arena *a, const struct wharf_json *parts, const 
     jw_init(&w, &b);
     jw_open(&w, NULL, '{');
     for (const struct wharf_json *p = parts->child; p; p = p->next)
-        put_part(&w, a, p, seen);
+        seen_parts_put_part(&w, a, p, seen);
     jw_close(&w, '}');
     s = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
@@ -138,17 +140,17 @@ static wharf_str members(struct arena *a, const struct wharf_json *parts, const 
 
 wharf_str parts_for(struct arena *a, wharf_str parts, const struct access *who, wharf_str *ret_seen)
 {
-    const struct wharf_json *v = parsed(a, parts);
+    const struct wharf_json *v = seen_parts_parsed(a, parts);
 
     *ret_seen = v ? seen_of(a, v, who) : str_z("");
-    return v ? members(a, v, ret_seen) : str_z("");
+    return v ? seen_parts_members(a, v, ret_seen) : str_z("");
 }
 
 wharf_str parts_members(struct arena *a, wharf_str parts, wharf_str seen)
 {
-    const struct wharf_json *v = parsed(a, parts);
+    const struct wharf_json *v = seen_parts_parsed(a, parts);
 
-    return v ? members(a, v, &seen) : str_z("");
+    return v ? seen_parts_members(a, v, &seen) : str_z("");
 }
 
 wharf_str parts_put(struct arena *a, wharf_str text, size_t at, wharf_str added)
@@ -159,11 +161,11 @@ wharf_str parts_put(struct arena *a, wharf_str text, size_t at, wharf_str added)
 
 wharf_str parts_shown(struct arena *a, wharf_str object, wharf_str parts, const struct access *who)
 {
-    const struct wharf_json *v = parsed(a, parts);
+    const struct wharf_json *v = seen_parts_parsed(a, parts);
     wharf_str seen;
 
     if (!v || object.n < 2)
         return object;
     seen = who ? seen_of(a, v, who) : str_z("");
-    return parts_put(a, object, object.n - 1, members(a, v, who ? &seen : NULL));
+    return parts_put(a, object, object.n - 1, seen_parts_members(a, v, who ? &seen : NULL));
 }

@@ -21,7 +21,7 @@ static void policy_problem(void *arg, wharf_str message)
     buf_addf(d->problems, "%s: %s\n", d->plugin ? d->plugin->name : "wharf", message.p);
 }
 
-static bool good_name(const char *name)
+static bool enqueue_good_name(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
@@ -36,7 +36,7 @@ void job_declare(
     struct job_kind kind = {.plugin = d->plugin, .fn = fn, .arg = arg};
     size_t residents = 1;
 
-    if (!name || !good_name(name) || !fn) {
+    if (!name || !enqueue_good_name(name) || !fn) {
         policy_problem(
             d, arena_printf(d->arena,
                    "job %s needs a name of 1 to 30 characters a-z, 0-9, _, and a handler",
@@ -60,7 +60,7 @@ void job_declare(
         *(struct job_kind *)vector_add(d->arena, &d->jobs) = kind;
 }
 
-static int by_name(const void *key, const void *kind)
+static int enqueue_by_name(const void *key, const void *kind)
 {
     const wharf_str *name = key;
     const char *other = ((const struct job_kind *)kind)->name;
@@ -71,7 +71,7 @@ static int by_name(const void *key, const void *kind)
 
 const struct job_kind *job_kind_find(const struct engine *e, wharf_str name)
 {
-    return e->n_jobs ? bsearch(&name, e->jobs, e->n_jobs, sizeof(*e->jobs), by_name) : NULL;
+    return e->n_jobs ? bsearch(&name, e->jobs, e->n_jobs, sizeof(*e->jobs), enqueue_by_name) : NULL;
 }
 
 /* ---- asking ---- */
@@ -84,17 +84,17 @@ static const char enqueue_sql[] =
     " VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $7::json, $8, $9, $10, $11::timestamptz)";
 static const char many_sql[] = QUERY_ENQUEUE_MANY;
 
-static struct sql_arg text(wharf_str s)
+static struct sql_arg enqueue_text(wharf_str s)
 {
     return (struct sql_arg){s.p, s.n};
 }
 
-static struct sql_arg text_or_null(wharf_str s)
+static struct sql_arg enqueue_text_or_null(wharf_str s)
 {
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
-static const char *lane_of(const struct job_kind *kind)
+static const char *enqueue_lane_of(const struct job_kind *kind)
 {
     return kind->policy.lane ? kind->policy.lane : kind->name;
 }
@@ -129,19 +129,19 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     }
     time_format_iso(req->now_us, now);
     time_format_iso(later ? o->run_at_us : req->now_us, run_at);
-    args[0] = text(access->who         ? access->who->organization
-                   : o->organization.n ? o->organization
-                                       : str_z(""));
-    args[1] = text(str_z(kind->name));
-    args[2] = text(str_z(lane_of(kind)));
-    args[3] = text(o->key.n ? o->key : str_z(""));
-    args[4] = text(str_z(later ? "delayed" : "ready"));
-    args[5] = text((wharf_str){run_at, ISO_MS_LEN});
-    args[6] = text(o->args.n ? o->args : str_z("{}"));
-    args[7] = text(access->who ? access->who->actor_type : str_z("system"));
-    args[8] = text_or_null(access->who ? access->who->actor_id : str_z(""));
-    args[9] = text_or_null(str_z(req->request_id));
-    args[10] = text((wharf_str){now, ISO_MS_LEN});
+    args[0] = enqueue_text(access->who         ? access->who->organization
+                           : o->organization.n ? o->organization
+                                               : str_z(""));
+    args[1] = enqueue_text(str_z(kind->name));
+    args[2] = enqueue_text(str_z(enqueue_lane_of(kind)));
+    args[3] = enqueue_text(o->key.n ? o->key : str_z(""));
+    args[4] = enqueue_text(str_z(later ? "delayed" : "ready"));
+    args[5] = enqueue_text((wharf_str){run_at, ISO_MS_LEN});
+    args[6] = enqueue_text(o->args.n ? o->args : str_z("{}"));
+    args[7] = enqueue_text(access->who ? access->who->actor_type : str_z("system"));
+    args[8] = enqueue_text_or_null(access->who ? access->who->actor_id : str_z(""));
+    args[9] = enqueue_text_or_null(str_z(req->request_id));
+    args[10] = enqueue_text((wharf_str){now, ISO_MS_LEN});
     req_join(req);
     if (!req_query(req, enqueue_sql, args, 11))
         return WHARF_UNAVAILABLE;
@@ -156,7 +156,7 @@ static void put_order(struct jw *w, const struct job_kind *kind, const struct jo
     jw_open(w, NULL, '{');
     jw_str(w, "o", o->organization.n ? o->organization : str_z(""));
     jw_z(w, "q", kind->name);
-    jw_z(w, "l", lane_of(kind));
+    jw_z(w, "l", enqueue_lane_of(kind));
     jw_str(w, "k", o->key.n ? o->key : str_z(""));
     if (o->run_at_us) {
         time_format_iso(o->run_at_us, at);
@@ -191,8 +191,8 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db,
     }
     jw_close(&w, ']');
     if (good && !b.failed) {
-        args[0] = text(buf_str(&b));
-        args[1] = text((wharf_str){now, ISO_MS_LEN});
+        args[0] = enqueue_text(buf_str(&b));
+        args[1] = enqueue_text((wharf_str){now, ISO_MS_LEN});
         r = db_run(db, many_sql, args, 2, ret_error);
     }
     if (r)

@@ -30,24 +30,24 @@ struct run {
     struct leased *leased;
 };
 
-static struct run *run_of(const struct wharf_req *req)
+static struct run *execute_run_of(const struct wharf_req *req)
 {
     return (struct run *)req->job;
 }
 
 /* ---- what the handler sees of its being a job ---- */
 
-static bool told_to_stop(const struct wharf_req *req)
+static bool execute_told_to_stop(const struct wharf_req *req)
 {
-    const struct run *run = run_of(req);
+    const struct run *run = execute_run_of(req);
 
     return atomic_load(&run->leased->cancel) || atomic_load(&run->leased->lost) ||
            run->executor->runner->draining;
 }
 
-static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
+static uint32_t execute_note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
 {
-    struct run *run = run_of(req);
+    struct run *run = execute_run_of(req);
     int64_t now = clock_monotonic_us();
 
     if ((int64_t)done != atomic_load(&run->leased->done)) {
@@ -60,7 +60,7 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
         req->now_us = clock_now_us();
     atomic_store(&run->leased->total, total);
     atomic_store(&run->leased->done, done);
-    return told_to_stop(req) || now > req->deadline_us;
+    return execute_told_to_stop(req) || now > req->deadline_us;
 }
 
 uint32_t job_progress(struct wharf_req *req, uint32_t done, uint32_t total)
@@ -80,9 +80,9 @@ static void bind_job(const struct run *run, char numbers[2][24], struct sql_arg 
     args[3] = (struct sql_arg){numbers[1], strlen(numbers[1])};
 }
 
-static wharf_status lost(struct wharf_req *req)
+static wharf_status execute_lost(struct wharf_req *req)
 {
-    atomic_store(&run_of(req)->leased->lost, 1);
+    atomic_store(&execute_run_of(req)->leased->lost, 1);
     return req_fail(
         req, ERR_CONFLICT, NULL, "the lease of %s is over: another worker has it", req->request_id);
 }
@@ -95,22 +95,22 @@ static wharf_status check_fence(struct wharf_req *req)
     struct sql_arg args[4];
     PGresult *r;
 
-    bind_job(run_of(req), numbers, args);
+    bind_job(execute_run_of(req), numbers, args);
     r = req_query(req, "SELECT wharf.job_hold($1, $2, $3::bigint, $4::bigint)", args, 4);
     if (!r)
         return WHARF_UNAVAILABLE;
-    return PQgetvalue(r, 0, 0)[0] == 't' ? WHARF_OK : lost(req);
+    return PQgetvalue(r, 0, 0)[0] == 't' ? WHARF_OK : execute_lost(req);
 }
 
 /* Marks the job as completed in the transaction of its effect: effect and mark are one. */
-static wharf_status complete(struct wharf_req *req)
+static wharf_status execute_complete(struct wharf_req *req)
 {
-    const struct leased *j = run_of(req)->leased;
+    const struct leased *j = execute_run_of(req)->leased;
     char numbers[2][24], keep[24];
     struct sql_arg args[5];
     PGresult *r;
 
-    bind_job(run_of(req), numbers, args);
+    bind_job(execute_run_of(req), numbers, args);
     snprintf(keep, sizeof(keep), "%lld", (long long)j->kind->policy.keep_s);
     args[4] = (struct sql_arg){keep, strlen(keep)};
     r = req_query(
@@ -118,7 +118,7 @@ static wharf_status complete(struct wharf_req *req)
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQgetvalue(r, 0, 0)[0] != 't')
-        return lost(req);
+        return execute_lost(req);
     req->tx.depth = 1; /* savepoints that the handler left end with it */
     return req_commit(req);
 }
@@ -164,7 +164,7 @@ static wharf_str live_organization(
     return organization;
 }
 
-static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
+static bool execute_prepare(struct executor *x, struct run *run, struct wharf_req *req)
 {
     struct req_access *access = &req->access;
     struct req_head *head = &req->head;
@@ -195,10 +195,10 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
     return req->body != NULL;
 }
 
-static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s)
+static void execute_note_failure(struct wharf_req *req, struct leased *j, wharf_status s)
 {
     const struct job_policy *p = &j->kind->policy;
-    const struct run *run = run_of(req);
+    const struct run *run = execute_run_of(req);
     const struct problem *first = req->problems.n ? &req->problems.list[0] : NULL;
     bool late = clock_monotonic_us() > req->deadline_us;
     unsigned random;
@@ -230,7 +230,7 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
         j->attempts + 1, j->error);
 }
 
-static void run_handler(struct wharf_req *req, struct leased *j)
+static void execute_run_handler(struct wharf_req *req, struct leased *j)
 {
     struct req_transaction *tx = &req->tx;
     wharf_status s = j->kind->fn(req, j->kind->arg);
@@ -238,10 +238,10 @@ static void run_handler(struct wharf_req *req, struct leased *j)
     if (s == WHARF_OK && req->problems.n)
         s = WHARF_INVALID;
     if (s == WHARF_OK && atomic_load(&j->lost))
-        s = lost(req);
+        s = execute_lost(req);
     j->outcome = OUT_DONE;
     if (s == WHARF_OK && tx->depth && req->job->joined) {
-        s = complete(req);
+        s = execute_complete(req);
         j->outcome = OUT_MARKED;
     } else if (s == WHARF_OK && tx->depth) {
         tx->depth = 1;
@@ -250,7 +250,7 @@ static void run_handler(struct wharf_req *req, struct leased *j)
     while (tx->depth)
         req_rollback(req);
     if (s != WHARF_OK)
-        note_failure(req, j, s);
+        execute_note_failure(req, j, s);
 }
 
 static void execute(struct executor *x, struct leased *j)
@@ -265,16 +265,16 @@ static void execute(struct executor *x, struct leased *j)
         .joined = !p->own_transactions,
         .again_us = -1,
         .guard = p->own_transactions ? check_fence : NULL,
-        .progress = note_progress,
-        .stop = told_to_stop};
+        .progress = execute_note_progress,
+        .stop = execute_told_to_stop};
     job_in_background(&x->ctx, p->background);
     if (atomic_load(&j->lost)) {
         j->outcome = OUT_LOST;
     } else if (j->cancel_first) {
         j->outcome = OUT_CANCELED;
-    } else if (prepare(x, &run, &req)) {
+    } else if (execute_prepare(x, &run, &req)) {
         thread_begins(&req, run.job.plugin, run.job.doing);
-        run_handler(&req, j);
+        execute_run_handler(&req, j);
         thread_ends(&req);
         activity_leave(x->ctx.activity);
     } else {
@@ -331,7 +331,7 @@ static struct leased *next_job(struct executor *x)
 
 /* Hands a finished job over. Returns true when somebody was at work for long, and nobody is any
  * more, or it is a while since the heap was trimmed. */
-static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
+static bool execute_hand_over(struct executor *x, struct leased *j, int64_t began_us)
 {
     struct runner *r = x->runner;
     int64_t now = clock_monotonic_us();
@@ -373,7 +373,7 @@ void *executor_main(void *arg)
         execute(x, j);
         /* Gives memory back that the heap keeps for finished jobs' threads. Threads at work
          * would miss it, so not each time. */
-        if (hand_over(x, j, began_us))
+        if (execute_hand_over(x, j, began_us))
             malloc_trim(0);
     }
     thread_plugins_stop(x->runner->engine, &x->ctx);

@@ -19,7 +19,7 @@
 
 enum { KEEP_PARKED_S = 90 * 86400 };
 
-static void first_line(const char *file, char *out, size_t size)
+static void job_crash_first_line(const char *file, char *out, size_t size)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
@@ -36,7 +36,7 @@ void runner_host(struct runner *r)
     ssize_t n = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
 
     space[n > 0 ? n : 0] = 0;
-    first_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+    job_crash_first_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
     snprintf(r->host, sizeof(r->host), "%s %s", boot_id, space);
 }
 
@@ -85,7 +85,7 @@ static bool bury(struct runner *r, const char *worker, const struct crash_report
 
 /* Looks at one worker. The row has: id, pid, started_us, whether its lease was renewed within the
  * last seconds. */
-static bool look_at(struct runner *r, const PGresult *result, int row)
+static bool job_crash_look_at(struct runner *r, const PGresult *result, int row)
 {
     pid_t pid = (pid_t)strtol(PQgetvalue(result, row, 1), NULL, 10);
     int64_t started = strtoll(PQgetvalue(result, row, 2), NULL, 10);
@@ -116,7 +116,7 @@ bool queue_sweep(struct runner *r)
     bool good = result != NULL;
 
     for (int i = 0; good && i < PQntuples(result); i++)
-        good = look_at(r, result, i);
+        good = job_crash_look_at(r, result, i);
     PQclear(result);
     if (good) {
         result = db_run(r->db, "SELECT wharf.job_sweep()", NULL, 0, &e);

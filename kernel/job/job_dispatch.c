@@ -54,7 +54,7 @@ struct leased *list_take(struct job_list *l)
     return j;
 }
 
-static void free_list(struct job_list *l)
+static void job_dispatch_free_list(struct job_list *l)
 {
     struct leased *j;
 
@@ -64,7 +64,7 @@ static void free_list(struct job_list *l)
 
 /* ---- what to do next; with the lock held ---- */
 
-static size_t wanted(const struct runner *r, const struct crew *crew)
+static size_t job_dispatch_wanted(const struct runner *r, const struct crew *crew)
 {
     size_t idle = crew->n - crew->busy, waiting = crew->waiting.n - share_held_back(r, crew),
            target;
@@ -89,7 +89,7 @@ size_t runner_busy(const struct runner *r)
 static bool more_to_lease(const struct runner *r)
 {
     for (size_t i = 0; i < CREWS; i++) {
-        if (r->crews[i].more && wanted(r, &r->crews[i]))
+        if (r->crews[i].more && job_dispatch_wanted(r, &r->crews[i]))
             return true;
     }
     return false;
@@ -126,7 +126,7 @@ static int64_t earliest(const struct runner *r)
     return at;
 }
 
-static void wait_for_turn(struct runner *r)
+static void job_dispatch_wait_for_turn(struct runner *r)
 {
     int64_t now = clock_monotonic_us();
 
@@ -176,7 +176,7 @@ static void take_stale(
         list_add(&crew->waiting, j);
 }
 
-static void collect(struct runner *r, struct job_list *list, int64_t now)
+static void job_dispatch_collect(struct runner *r, struct job_list *list, int64_t now)
 {
     struct leased *j;
 
@@ -190,11 +190,11 @@ static void collect(struct runner *r, struct job_list *list, int64_t now)
 
 /* Settles the jobs of the list. What could not be settled is tried again: it stays on the list. A
  * lease that is over leaves nothing to settle. */
-static bool settle(struct runner *r, struct job_list *list)
+static bool job_dispatch_settle(struct runner *r, struct job_list *list)
 {
     if (r->registered && list->n && !queue_settle(r, list) && r->registered)
         return false;
-    free_list(list);
+    job_dispatch_free_list(list);
     return true;
 }
 
@@ -263,7 +263,8 @@ static bool keep_up(struct runner *r, int64_t now)
     return true;
 }
 
-static bool take_turn(struct runner *r, struct job_list *list, bool woken, const size_t want[CREWS])
+static bool job_dispatch_take_turn(
+    struct runner *r, struct job_list *list, bool woken, const size_t want[CREWS])
 {
     int64_t now = clock_monotonic_us();
     bool freed = list->n != 0, poll = now >= r->next_poll_us;
@@ -272,7 +273,7 @@ static bool take_turn(struct runner *r, struct job_list *list, bool woken, const
         return false;
     if (woken)
         r->next_watch_us = 0;
-    if (!settle(r, list) || !keep_up(r, now))
+    if (!job_dispatch_settle(r, list) || !keep_up(r, now))
         return false;
     if (poll && !poll_clock(r, now))
         return false;
@@ -290,12 +291,12 @@ static bool take_turn(struct runner *r, struct job_list *list, bool woken, const
     return true;
 }
 
-static void finish(struct runner *r, struct job_list *list)
+static void job_dispatch_finish(struct runner *r, struct job_list *list)
 {
     pthread_mutex_lock(&r->lock);
-    collect(r, list, clock_monotonic_us());
+    job_dispatch_collect(r, list, clock_monotonic_us());
     pthread_mutex_unlock(&r->lock);
-    settle(r, list);
+    job_dispatch_settle(r, list);
     queue_leave(r);
 }
 
@@ -310,15 +311,15 @@ void *dispatcher_main(void *arg)
         bool woken;
 
         pthread_mutex_lock(&r->lock);
-        wait_for_turn(r);
+        job_dispatch_wait_for_turn(r);
         ending = r->ending;
         woken = r->woken;
         r->woken = false;
-        collect(r, &list, clock_monotonic_us());
+        job_dispatch_collect(r, &list, clock_monotonic_us());
         for (size_t i = 0; i < CREWS; i++)
-            want[i] = wanted(r, &r->crews[i]);
+            want[i] = job_dispatch_wanted(r, &r->crews[i]);
         pthread_mutex_unlock(&r->lock);
-        if (ending || take_turn(r, &list, woken, want))
+        if (ending || job_dispatch_take_turn(r, &list, woken, want))
             continue;
         /* the database is away: what was to be done stays to be done */
         for (size_t i = 0; i < CREWS; i++)
@@ -326,7 +327,7 @@ void *dispatcher_main(void *arg)
         r->next_poll_us = 0;
         nanosleep(&(struct timespec){0, AGAIN_US * 1000}, NULL);
     }
-    finish(r, &list);
+    job_dispatch_finish(r, &list);
     db_close(r->db);
     return NULL;
 }

@@ -66,7 +66,7 @@ bool share_is_full(const struct crew *crew, const struct leased *j)
 }
 
 /* Adds to what is counted of a job's plugin and of all of them. */
-static void count(struct crew *crew, const struct leased *j, int waiting, int busy)
+static void job_share_count(struct crew *crew, const struct leased *j, int waiting, int busy)
 {
     const unsigned owners[] = {0, j->kind->owner};
 
@@ -81,12 +81,12 @@ static void count(struct crew *crew, const struct leased *j, int waiting, int bu
 void share_add(struct crew *crew, struct leased *j)
 {
     list_add(&crew->waiting, j);
-    count(crew, j, 1, 0);
+    job_share_count(crew, j, 1, 0);
 }
 
 void share_drop(struct crew *crew, const struct leased *j)
 {
-    count(crew, j, -1, 0);
+    job_share_count(crew, j, -1, 0);
 }
 
 struct leased *share_take(struct crew *crew)
@@ -105,7 +105,7 @@ struct leased *share_take(struct crew *crew)
         l->last = at;
     l->n--;
     j->began_us = clock_monotonic_us();
-    count(crew, j, -1, 1);
+    job_share_count(crew, j, -1, 1);
     return j;
 }
 
@@ -115,7 +115,7 @@ void share_end(struct crew *crew, const struct leased *j, int64_t took_us)
 
     if (j->kind->owner)
         s->mean_us += ((double)took_us - s->mean_us) / 16;
-    count(crew, j, 0, -1);
+    job_share_count(crew, j, 0, -1);
 }
 
 size_t share_held_back(const struct runner *r, const struct crew *crew)
@@ -148,7 +148,7 @@ static size_t leased_ahead(const struct runner *r, const struct crew *crew, unsi
     return ahead > AHEAD_MAX ? AHEAD_MAX : (size_t)ahead;
 }
 
-static size_t room_of(const struct share *s, size_t ahead)
+static size_t job_share_room_of(const struct share *s, size_t ahead)
 {
     size_t most = s->most + ahead, taken = s->busy + s->waiting;
 
@@ -164,9 +164,9 @@ void share_rooms(
     for (unsigned o = 1; o <= r->n_owners; o++) {
         size_t ahead = leased_ahead(r, crew, o);
 
-        buf_addf(rooms, "%s%zu", o > 1 ? "," : "", room_of(&crew->shares[o], ahead));
+        buf_addf(rooms, "%s%zu", o > 1 ? "," : "", job_share_room_of(&crew->shares[o], ahead));
         all_ahead += ahead;
     }
     buf_addc(rooms, '}');
-    *ret_all = room_of(&crew->shares[0], all_ahead);
+    *ret_all = job_share_room_of(&crew->shares[0], all_ahead);
 }

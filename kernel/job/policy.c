@@ -16,8 +16,8 @@ struct reading {
     bool good;
 };
 
-static void reported(struct reading *r, const char *fmt, ...) WHARF_PRINTF(2, 3);
-static void reported(struct reading *r, const char *fmt, ...)
+static void policy_reported(struct reading *r, const char *fmt, ...) WHARF_PRINTF(2, 3);
+static void policy_reported(struct reading *r, const char *fmt, ...)
 {
     wharf_str text;
     va_list ap;
@@ -58,39 +58,39 @@ static int64_t read_duration(
 
     if (us >= min_us && us <= 3660 * DAY_US)
         return us;
-    reported(r,
+    policy_reported(r,
         "\"%s\" needs a duration such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\", of at least "
         "%lld ms",
         member, (long long)(min_us / 1000));
     return min_us;
 }
 
-static int read_int(
+static int policy_read_int(
     struct reading *r, const char *member, const struct wharf_json *v, int min, int max)
 {
     int64_t i;
 
     if (json_int(v, &i) && i >= min && i <= max)
         return (int)i;
-    reported(r, "\"%s\" needs a whole number from %d to %d", member, min, max);
+    policy_reported(r, "\"%s\" needs a whole number from %d to %d", member, min, max);
     return min;
 }
 
 static bool read_bool(struct reading *r, const char *member, const struct wharf_json *v)
 {
     if (!json_is(v, JSON_BOOL))
-        reported(r, "\"%s\" needs true or false", member);
+        policy_reported(r, "\"%s\" needs true or false", member);
     return json_is(v, JSON_BOOL) && v->truth;
 }
 
 /* Reads one of two words. Returns true for the second word. */
-static bool read_word(struct reading *r, const char *member, const struct wharf_json *v,
+static bool policy_read_word(struct reading *r, const char *member, const struct wharf_json *v,
     const char *no, const char *yes)
 {
     bool second = json_is(v, JSON_STRING) && str_eqz(v->text, yes);
 
     if (!second && !(json_is(v, JSON_STRING) && str_eqz(v->text, no)))
-        reported(r, "\"%s\" needs \"%s\" or \"%s\"", member, no, yes);
+        policy_reported(r, "\"%s\" needs \"%s\" or \"%s\"", member, no, yes);
     return second;
 }
 
@@ -110,7 +110,7 @@ static int read_minute(struct reading *r, const struct wharf_json *v)
         if (hour < 24 && minute < 60)
             return hour * 60 + minute;
     }
-    reported(r, "\"at\" needs a time of day in UTC such as \"03:00\"");
+    policy_reported(r, "\"at\" needs a time of day in UTC such as \"03:00\"");
     return 0;
 }
 
@@ -122,7 +122,7 @@ static const char *read_lane(struct reading *r, const struct wharf_json *v)
         good = strchr("abcdefghijklmnopqrstuvwxyz0123456789_.", v->text.p[i]) != NULL;
     if (good)
         return arena_dup_str(r->a, v->text).p;
-    reported(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters",
+    policy_reported(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters",
         NAME_BYTES - 1);
     return NULL;
 }
@@ -130,7 +130,7 @@ static const char *read_lane(struct reading *r, const struct wharf_json *v)
 static void read_backoff(struct reading *r, const struct wharf_json *object)
 {
     if (!json_is(object, JSON_OBJECT)) {
-        reported(r, "\"backoff\" needs an object of first, factor, max, jitter");
+        policy_reported(r, "\"backoff\" needs an object of first, factor, max, jitter");
         return;
     }
     for (const struct wharf_json *m = object->child; m; m = m->next) {
@@ -141,34 +141,34 @@ static void read_backoff(struct reading *r, const struct wharf_json *object)
         else if (str_eqz(m->key, "jitter"))
             r->p->jitter = read_bool(r, "backoff.jitter", m);
         else if (!str_eqz(m->key, "factor"))
-            reported(
+            policy_reported(
                 r, "\"backoff.%s\" is not known; there are first, factor, max, jitter", m->key.p);
         else if (json_is(m, JSON_NUMBER) && json_double(m) >= 1 && json_double(m) <= 100)
             r->p->factor = json_double(m);
         else
-            reported(r, "\"backoff.factor\" needs a number from 1 to 100");
+            policy_reported(r, "\"backoff.factor\" needs a number from 1 to 100");
     }
     if (r->p->max_us < r->p->first_us)
-        reported(r, "\"backoff.max\" is shorter than \"backoff.first\"");
+        policy_reported(r, "\"backoff.max\" is shorter than \"backoff.first\"");
 }
 
 /* Reads how often and how long. Returns false when it is not one of these members. */
-static bool read_limits(struct reading *r, const struct wharf_json *m)
+static bool policy_read_limits(struct reading *r, const struct wharf_json *m)
 {
     struct job_policy *p = r->p;
 
     if (str_eqz(m->key, "retries"))
-        p->retries = read_int(r, "retries", m, 0, 1000);
+        p->retries = policy_read_int(r, "retries", m, 0, 1000);
     else if (str_eqz(m->key, "backoff"))
         read_backoff(r, m);
     else if (str_eqz(m->key, "timeout"))
         p->timeout_us = read_duration(r, "timeout", m, SECOND_US);
     else if (str_eqz(m->key, "concurrency"))
-        p->concurrency = read_int(r, "concurrency", m, 1, 1000);
+        p->concurrency = policy_read_int(r, "concurrency", m, 1, 1000);
     else if (str_eqz(m->key, "crashes"))
-        p->crashes = read_int(r, "crashes", m, 1, 1000000);
+        p->crashes = policy_read_int(r, "crashes", m, 1, 1000000);
     else if (str_eqz(m->key, "priority"))
-        p->priority = read_int(r, "priority", m, -100, 100);
+        p->priority = policy_read_int(r, "priority", m, -100, 100);
     else if (str_eqz(m->key, "keep"))
         p->keep_s = read_duration(r, "keep", m, SECOND_US) / SECOND_US;
     else if (str_eqz(m->key, "keep_parked"))
@@ -182,18 +182,18 @@ static void read_member(struct reading *r, const struct wharf_json *m)
 {
     struct job_policy *p = r->p;
 
-    if (read_limits(r, m))
+    if (policy_read_limits(r, m))
         return;
     if (str_eqz(m->key, "every"))
         p->every_us = read_duration(r, "every", m, SECOND_US);
     else if (str_eqz(m->key, "at"))
         p->at_minute = read_minute(r, m);
     else if (str_eqz(m->key, "for"))
-        p->each_organization = read_word(r, "for", m, "installation", "organizations");
+        p->each_organization = policy_read_word(r, "for", m, "installation", "organizations");
     else if (str_eqz(m->key, "lane"))
         p->lane = read_lane(r, m);
     else if (str_eqz(m->key, "transaction"))
-        p->own_transactions = read_word(r, "transaction", m, "job", "own");
+        p->own_transactions = policy_read_word(r, "transaction", m, "job", "own");
     else if (str_eqz(m->key, "resident"))
         p->resident = read_bool(r, "resident", m);
     else if (str_eqz(m->key, "long"))
@@ -201,7 +201,7 @@ static void read_member(struct reading *r, const struct wharf_json *m)
     else if (str_eqz(m->key, "background"))
         p->background = read_bool(r, "background", m);
     else
-        reported(r,
+        policy_reported(r,
             "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, "
             "concurrency, crashes, priority, keep, keep_parked, transaction, resident, long, "
             "background",
@@ -229,23 +229,23 @@ bool job_policy_read(struct arena *a, const char *job, wharf_str text, struct jo
     object = json_parse(a, text, &e);
     if (!json_is(object, JSON_OBJECT)) {
         if (object)
-            reported(&r, "its policy is not a JSON object");
+            policy_reported(&r, "its policy is not a JSON object");
         else
-            reported(&r, "its policy is not JSON: %s at byte %zu", e.message, e.offset);
+            policy_reported(&r, "its policy is not JSON: %s at byte %zu", e.message, e.offset);
         return false;
     }
     for (const struct wharf_json *m = object->child; m; m = m->next)
         read_member(&r, m);
     if (ret->every_us && ret->at_minute >= 0)
-        reported(&r, "\"every\" and \"at\" are two ways to say when; use one");
+        policy_reported(&r, "\"every\" and \"at\" are two ways to say when; use one");
     if (ret->resident && (ret->every_us || ret->at_minute >= 0))
-        reported(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
+        policy_reported(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
     if (ret->resident && ret->background)
-        reported(&r,
+        policy_reported(&r,
             "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody "
             "waits for");
     if (ret->each_organization && !ret->every_us && ret->at_minute < 0)
-        reported(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
+        policy_reported(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
     return r.good;
 }
 

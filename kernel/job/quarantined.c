@@ -39,7 +39,8 @@ wharf_status quarantined_job(struct wharf_req *req, void *arg)
     return s;
 }
 
-static wharf_str event_data(struct arena *a, const struct quarantined *q, const char *host)
+static wharf_str quarantined_event_data(
+    struct arena *a, const struct quarantined *q, const char *host)
 {
     wharf_str text;
     struct buf b;
@@ -75,7 +76,7 @@ void quarantined_announce(const struct engine *e, const char *database)
     for (size_t i = 0; i < n; i++) {
         const char *args[3] = {
             arena_printf(e->arena, "quarantine.%s.%s%s", list[i].name, host, e->config->data).p,
-            list[i].since, event_data(e->arena, &list[i], host).p};
+            list[i].since, quarantined_event_data(e->arena, &list[i], host).p};
         PGresult *r = PQexecParams(pg, announce_sql, 3, NULL, args, NULL, NULL, 0);
 
         if (PQresultStatus(r) != PGRES_COMMAND_OK)

@@ -13,12 +13,12 @@
 enum { LEASE_S = 15, COLUMNS = 10 };
 static const char lease_over[] = "WJ001"; /* as wharf.job_lease() raises it */
 
-static struct sql_arg text(const char *z)
+static struct sql_arg queue_text(const char *z)
 {
     return (struct sql_arg){z, strlen(z)};
 }
 
-static PGresult *ask(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
+static PGresult *queue_ask(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
 {
     struct db_error e;
     PGresult *result = db_run(r->db, sql, args, n, &e);
@@ -32,9 +32,9 @@ static PGresult *ask(struct runner *r, const char *sql, const struct sql_arg *ar
     return NULL;
 }
 
-static bool tell(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
+static bool queue_tell(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
 {
-    PGresult *result = ask(r, sql, args, n);
+    PGresult *result = queue_ask(r, sql, args, n);
 
     PQclear(result);
     return result != NULL;
@@ -50,18 +50,19 @@ static bool plan_schedules(struct runner *r)
     for (size_t i = 0; good && i < e->n_jobs; i++) {
         const struct job_kind *k = &e->jobs[i];
         char every[24], at[24];
-        struct sql_arg args[5] = {text(k->name), text(k->policy.lane ? k->policy.lane : k->name),
-            {NULL, 0}, {NULL, 0}, text(k->policy.each_organization ? "true" : "false")};
+        struct sql_arg args[5] = {queue_text(k->name),
+            queue_text(k->policy.lane ? k->policy.lane : k->name), {NULL, 0}, {NULL, 0},
+            queue_text(k->policy.each_organization ? "true" : "false")};
 
         if (!k->policy.every_us && k->policy.at_minute < 0)
             continue;
         snprintf(every, sizeof(every), "%lld", (long long)k->policy.every_us);
         snprintf(at, sizeof(at), "%d", k->policy.at_minute);
         if (k->policy.every_us)
-            args[2] = text(every);
+            args[2] = queue_text(every);
         else
-            args[3] = text(at);
-        good = tell(
+            args[3] = queue_text(at);
+        good = queue_tell(
             r, "SELECT wharf.job_plan($1, $2, $3::bigint, $4::integer, $5::boolean)", args, 5);
     }
     return good;
@@ -70,21 +71,21 @@ static bool plan_schedules(struct runner *r)
 bool queue_register(struct runner *r)
 {
     char pid[24], started[24], lease[24];
-    struct sql_arg args[6] = {
-        {NULL, 0}, text(r->host), {NULL, 0}, {NULL, 0}, text(r->config->crash_dir), {NULL, 0}};
+    struct sql_arg args[6] = {{NULL, 0}, queue_text(r->host), {NULL, 0}, {NULL, 0},
+        queue_text(r->config->crash_dir), {NULL, 0}};
 
     id_new("jobw", clock_now_us(), r->worker);
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
     snprintf(started, sizeof(started), "%lld", (long long)r->started_us);
     snprintf(lease, sizeof(lease), "%d", LEASE_S);
-    args[0] = text(r->worker);
-    args[2] = text(pid);
-    args[3] = text(started);
-    args[5] = text(lease);
+    args[0] = queue_text(r->worker);
+    args[2] = queue_text(pid);
+    args[3] = queue_text(started);
+    args[5] = queue_text(lease);
     /* a process has one row: after a lost lease the old one is nobody's, and must not be counted
      * as a crash of its own */
     r->registered =
-        tell(r,
+        queue_tell(r,
             "WITH old AS (DELETE FROM wharf.job_worker WHERE host = $2 AND pid = $3::integer AND "
             "started_us = $4::bigint) INSERT INTO wharf.job_worker (id, host, pid, started_us, "
             "crash_dir, lease_until)"
@@ -157,13 +158,13 @@ static void mark_running(struct runner *r, bool all_lost, const PGresult *cancel
 bool queue_beat(struct runner *r)
 {
     char lease[24];
-    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    struct sql_arg args[2] = {queue_text(r->worker), {NULL, 0}};
     PGresult *result;
     bool ours;
 
     snprintf(lease, sizeof(lease), "%d", LEASE_S);
-    args[1] = text(lease);
-    result = ask(r,
+    args[1] = queue_text(lease);
+    result = queue_ask(r,
         "WITH b AS (SELECT set_config('synchronous_commit', 'off', true))"
         " UPDATE wharf.job_worker SET lease_until = wharf.now() + make_interval(secs => "
         "$2::integer) FROM b"
@@ -187,14 +188,14 @@ bool queue_beat(struct runner *r)
 /* Writes how far each job is, and reads which were cancelled meanwhile. */
 bool queue_watch(struct runner *r)
 {
-    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    struct sql_arg args[2] = {queue_text(r->worker), {NULL, 0}};
     PGresult *result;
     struct buf b;
 
     buf_init(&b, 1 << 20);
     if (put_progress(r, &b))
         args[1] = (struct sql_arg){b.p, b.n};
-    result = ask(r, "SELECT wharf.job_watch($1, $2::json)", args, 2);
+    result = queue_ask(r, "SELECT wharf.job_watch($1, $2::json)", args, 2);
     if (result)
         mark_running(r, false, result);
     PQclear(result);
@@ -274,12 +275,12 @@ void queue_arrays(struct runner *r)
     }
 }
 
-static wharf_str cell(struct arena *a, const PGresult *result, int row, int column)
+static wharf_str queue_cell(struct arena *a, const PGresult *result, int row, int column)
 {
     return arena_dup(a, PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
 }
 
-static int64_t number(const PGresult *result, int row, int column)
+static int64_t queue_number(const PGresult *result, int row, int column)
 {
     return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }
@@ -291,14 +292,14 @@ static struct leased *read_leased(const struct runner *r, const PGresult *result
 
     j->arena = a;
     j->worker = arena_dupz(a, r->worker);
-    j->organization = cell(a, result, row, 0);
-    j->id = number(result, row, 1);
-    j->kind = job_kind_find(r->engine, cell(a, result, row, 2));
-    j->key = cell(a, result, row, 3);
-    j->args = cell(a, result, row, 4);
-    j->attempts = (int)number(result, row, 5);
-    j->crashes = (int)number(result, row, 6);
-    j->fence = number(result, row, 7);
+    j->organization = queue_cell(a, result, row, 0);
+    j->id = queue_number(result, row, 1);
+    j->kind = job_kind_find(r->engine, queue_cell(a, result, row, 2));
+    j->key = queue_cell(a, result, row, 3);
+    j->args = queue_cell(a, result, row, 4);
+    j->attempts = (int)queue_number(result, row, 5);
+    j->crashes = (int)queue_number(result, row, 6);
+    j->fence = queue_number(result, row, 7);
     j->cancel_first = PQgetvalue(result, row, 8)[0] == 't';
     j->leased_us = clock_monotonic_us();
     snprintf(j->name, sizeof(j->name), "job_%lld", (long long)j->id);
@@ -332,7 +333,7 @@ static void put_all_held(struct runner *r, struct buf *b)
     jw_close(&w, ']');
 }
 
-static void mark_lost(struct runner *r, int64_t id)
+static void queue_mark_lost(struct runner *r, int64_t id)
 {
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_executors; i++) {
@@ -351,16 +352,16 @@ static void mark_lost(struct runner *r, int64_t id)
 
 bool queue_reconcile(struct runner *r)
 {
-    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    struct sql_arg args[2] = {queue_text(r->worker), {NULL, 0}};
     PGresult *result;
     struct buf held;
 
     buf_init(&held, 1 << 20);
     put_all_held(r, &held);
     args[1] = (struct sql_arg){held.p, held.n};
-    result = ask(r, "SELECT wharf.job_reconcile($1, $2::json)", args, 2);
+    result = queue_ask(r, "SELECT wharf.job_reconcile($1, $2::json)", args, 2);
     for (int i = 0; result && i < PQntuples(result); i++)
-        mark_lost(r, number(result, i, 0));
+        queue_mark_lost(r, queue_number(result, i, 0));
     if (result)
         r->epoch = db_epoch(r->db); /* the one it was said on */
     PQclear(result);
@@ -373,7 +374,7 @@ bool queue_lease(
 {
     char most[24], strangers[24];
     const wharf_str *limits = &crew->limits[crew == &r->crews[CREW_LONG] ? free_threads : 0];
-    struct sql_arg args[9] = {text(r->worker), {NULL, 0}, text(crew->after),
+    struct sql_arg args[9] = {queue_text(r->worker), {NULL, 0}, queue_text(crew->after),
         {crew->queues.p, crew->queues.n}, {crew->priorities.p, crew->priorities.n},
         {limits->p, limits->n}, {crew->owners.p, crew->owners.n}};
     PGresult *result;
@@ -386,10 +387,10 @@ bool queue_lease(
     pthread_mutex_unlock(&r->lock);
     snprintf(most, sizeof(most), "%zu", want);
     snprintf(strangers, sizeof(strangers), "%zu", all);
-    args[1] = text(most);
+    args[1] = queue_text(most);
     args[7] = (struct sql_arg){rooms.p, rooms.n};
-    args[8] = text(strangers);
-    result = ask(r,
+    args[8] = queue_text(strangers);
+    result = queue_ask(r,
         "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel FROM "
         "wharf.job_lease($1, $2::integer, $3, $4::text[], $5::integer[], $6::integer[], "
         "$7::integer[], $8::integer[], $9::integer)",
@@ -421,7 +422,7 @@ bool queue_lease(
 
 /* ---- settling ---- */
 
-static void put_end(struct jw *w, const struct leased *j)
+static void queue_put_end(struct jw *w, const struct leased *j)
 {
     static const char *const states[] = {"done", "", "retry", "parked", "canceled", "release", ""};
     const struct job_policy *p = &j->kind->policy;
@@ -470,7 +471,7 @@ bool queue_settle(struct runner *r, const struct job_list *list)
     struct buf out[2];
     struct jw w[2];
     size_t n[2] = {0, 0};
-    struct sql_arg args[3] = {text(r->worker), {NULL, 0}, {NULL, 0}};
+    struct sql_arg args[3] = {queue_text(r->worker), {NULL, 0}, {NULL, 0}};
     bool good = true;
 
     for (int i = 0; i < 2; i++) {
@@ -483,7 +484,7 @@ bool queue_settle(struct runner *r, const struct job_list *list)
 
         if (!back && !goes(j))
             continue;
-        put_end(&w[back], j);
+        queue_put_end(&w[back], j);
         n[back]++;
     }
     for (int i = 0; i < 2; i++) {
@@ -492,7 +493,7 @@ bool queue_settle(struct runner *r, const struct job_list *list)
             args[1 + i] = (struct sql_arg){out[i].p, out[i].n};
     }
     if (n[0] || n[1])
-        good = tell(r, "SELECT wharf.job_settle($1, $2::json, $3::json)", args, 3);
+        good = queue_tell(r, "SELECT wharf.job_settle($1, $2::json, $3::json)", args, 3);
     for (const struct leased *j = list->first; good && j; j = j->next)
         count_end(j);
     buf_done(&out[0]);
@@ -502,12 +503,12 @@ bool queue_settle(struct runner *r, const struct job_list *list)
 
 void queue_leave(struct runner *r)
 {
-    struct sql_arg worker = text(r->worker);
+    struct sql_arg worker = queue_text(r->worker);
 
     if (r->registered &&
-        tell(r, "UPDATE wharf.job_worker SET lost = true WHERE id = $1", &worker, 1) &&
-        tell(r, "SELECT wharf.job_sweep()", NULL, 0))
-        tell(r, "DELETE FROM wharf.job_worker WHERE id = $1", &worker, 1);
+        queue_tell(r, "UPDATE wharf.job_worker SET lost = true WHERE id = $1", &worker, 1) &&
+        queue_tell(r, "SELECT wharf.job_sweep()", NULL, 0))
+        queue_tell(r, "DELETE FROM wharf.job_worker WHERE id = $1", &worker, 1);
     r->registered = false;
 }
 
@@ -517,31 +518,32 @@ bool queue_fire(struct runner *r)
 {
     struct sql_arg queues = {r->queues.p, r->queues.n};
 
-    return tell(r, "SELECT wharf.job_fire($1::text[])", &queues, 1);
+    return queue_tell(r, "SELECT wharf.job_fire($1::text[])", &queues, 1);
 }
 
 bool queue_next(struct runner *r, int64_t *ret_wait_us)
 {
     struct sql_arg queues = {r->queues.p, r->queues.n};
-    PGresult *result = ask(r, "SELECT wharf.job_next($1::text[])", &queues, 1);
+    PGresult *result = queue_ask(r, "SELECT wharf.job_next($1::text[])", &queues, 1);
 
     if (!result)
         return false;
-    *ret_wait_us = PQgetisnull(result, 0, 0) ? 86400 * 1000000LL : number(result, 0, 0) * 1000;
+    *ret_wait_us = PQgetisnull(result, 0, 0) ? 86400 * 1000000LL
+                                             : queue_number(result, 0, 0) * 1000;
     PQclear(result);
     return true;
 }
 
 /* Counts what waits in the whole installation, and what the database has. */
-static void state_metrics(struct runner *r)
+static void queue_state_metrics(struct runner *r)
 {
     struct board *b = r->engine->board;
-    PGresult *result = ask(r, QUERY_INSTALLATION_STATE, NULL, 0);
+    PGresult *result = queue_ask(r, QUERY_INSTALLATION_STATE, NULL, 0);
 
     if (!result) /* what a plugin could not count keeps no job waiting */
         return;
     for (int row = 0; row < PQntuples(result); row++) {
-        int64_t n = number(result, row, 1), more = number(result, row, 2);
+        int64_t n = queue_number(result, row, 1), more = queue_number(result, row, 2);
 
         if (PQgetisnull(result, row, 0)) {
             atomic_store(&b->database_connections, n);
@@ -557,7 +559,7 @@ static void state_metrics(struct runner *r)
 
 bool queue_metrics(struct runner *r)
 {
-    PGresult *result = ask(r,
+    PGresult *result = queue_ask(r,
         "SELECT queue, count(*), COALESCE((extract(epoch FROM wharf.now() - min(run_at) FILTER "
         "(WHERE state <> 'delayed')) * 1000)::bigint, 0) FROM wharf.job WHERE state <> 'running' "
         "GROUP BY queue UNION ALL SELECT '', count(DISTINCT hash), 0 FROM wharf.file WHERE damage "
@@ -568,8 +570,8 @@ bool queue_metrics(struct runner *r)
         return false;
     for (int row = 0; row < PQntuples(result); row++) {
         if (!*PQgetvalue(result, row, 0))
-            atomic_store_explicit(
-                &r->engine->board->blob_damaged, number(result, row, 1), memory_order_relaxed);
+            atomic_store_explicit(&r->engine->board->blob_damaged, queue_number(result, row, 1),
+                memory_order_relaxed);
     }
     for (size_t i = 0; i < r->engine->n_jobs; i++) {
         const struct job_kind *k = &r->engine->jobs[i];
@@ -578,8 +580,8 @@ bool queue_metrics(struct runner *r)
         for (int row = 0; row < PQntuples(result); row++) {
             if (strcmp(PQgetvalue(result, row, 0), k->name) != 0)
                 continue;
-            depth = number(result, row, 1);
-            age_ms = number(result, row, 2);
+            depth = queue_number(result, row, 1);
+            age_ms = queue_number(result, row, 2);
         }
         if (!k->metrics)
             continue;
@@ -587,6 +589,6 @@ bool queue_metrics(struct runner *r)
         atomic_store_explicit(&k->metrics->age_ms, age_ms > 0 ? age_ms : 0, memory_order_relaxed);
     }
     PQclear(result);
-    state_metrics(r);
+    queue_state_metrics(r);
     return true;
 }

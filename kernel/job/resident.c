@@ -37,27 +37,27 @@ static struct resident *resident_of(const struct wharf_req *req)
     return ((struct stay *)req->job)->resident;
 }
 
-static bool told_to_stop(const struct wharf_req *req)
+static bool resident_told_to_stop(const struct wharf_req *req)
 {
     return resident_of(req)->runner->draining;
 }
 
-static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
+static uint32_t resident_note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
 {
     (void)done, (void)total;
-    return told_to_stop(req);
+    return resident_told_to_stop(req);
 }
 
 void job_wait(struct wharf_req *req, int64_t wait_us)
 {
-    if (req->job && req->job->resident && told_to_stop(req) && wait_us > WAIT_AT_END_US)
+    if (req->job && req->job->resident && resident_told_to_stop(req) && wait_us > WAIT_AT_END_US)
         wait_us = WAIT_AT_END_US;
     if (req->job && req->job->resident)
         waker_wait(req->job->waker, wait_us);
     req->now_us = clock_now_us();
 }
 
-static wharf_status run_once(struct resident *x)
+static wharf_status resident_run_once(struct resident *x)
 {
     struct stay stay = {.resident = x};
     struct wharf_req req = {.arena = arena_new(ARENA_BUDGET)};
@@ -66,8 +66,8 @@ static wharf_status run_once(struct resident *x)
     stay.job = (struct req_job){.plugin = x->kind->plugin ? x->kind->plugin->name : "wharf",
         .doing = x->what,
         .since_us = clock_monotonic_us(),
-        .progress = note_progress,
-        .stop = told_to_stop,
+        .progress = resident_note_progress,
+        .stop = resident_told_to_stop,
         .waker = &x->waker,
         .resident = true};
     req.engine = x->runner->engine;
@@ -120,7 +120,7 @@ static void *resident_main(void *arg)
     thread_plugins_start(r->engine, &x->ctx);
     while (!r->draining) {
         int64_t began = clock_monotonic_us();
-        wharf_status s = run_once(x);
+        wharf_status s = resident_run_once(x);
         bool long_run = clock_monotonic_us() - began >= SOON_US;
 
         if (s == WHARF_OK || long_run)

@@ -28,7 +28,7 @@ struct side_statement {
 };
 
 /* Runs the statement. Returns its result when it was committed, else NULL. */
-static PGresult *run_committed(struct side_statement *a)
+static PGresult *side_statement_run_committed(struct side_statement *a)
 {
     const struct db_statement statements[] = {
         {plugin_role_sql, a->organizations, 2},
@@ -49,7 +49,7 @@ static void *side_statement_main(void *arg)
             continue;
         }
         pthread_mutex_unlock(&a->lock);
-        a->result = run_committed(a);
+        a->result = side_statement_run_committed(a);
         pthread_mutex_lock(&a->lock);
         a->state = SIDE_OVER;
         waker_nudge(a->wake);
@@ -90,7 +90,7 @@ void side_statement_free(struct side_statement *a)
     free(a);
 }
 
-static wharf_str kept(char **to, const char *p, size_t n)
+static wharf_str side_statement_kept(char **to, const char *p, size_t n)
 {
     wharf_str s = {*to, n};
 
@@ -101,7 +101,7 @@ static wharf_str kept(char **to, const char *p, size_t n)
 }
 
 /* Keeps all that was asked for in one block: the arguments, then the texts. */
-static void keep(struct side_statement *a, const struct access *who, const char *sql,
+static void side_statement_keep(struct side_statement *a, const struct access *who, const char *sql,
     const struct sql_arg *args, size_t n_args)
 {
     wharf_str organizations[2] = {who->organization, who->live_organization};
@@ -118,16 +118,18 @@ static void keep(struct side_statement *a, const struct access *who, const char 
     a->args = (struct sql_arg *)(void *)a->memory;
     to = a->memory + n_args * sizeof(*args);
     for (size_t i = 0; i < n_args; i++) {
-        wharf_str s = args[i].p ? kept(&to, args[i].p, args[i].n) : (wharf_str){NULL, 0};
+        wharf_str s = args[i].p ? side_statement_kept(&to, args[i].p, args[i].n)
+                                : (wharf_str){NULL, 0};
 
         a->args[i] = (struct sql_arg){s.p, s.n};
     }
     for (size_t i = 0; i < 2; i++) {
-        wharf_str s = kept(&to, organizations[i].p ? organizations[i].p : "", organizations[i].n);
+        wharf_str s = side_statement_kept(
+            &to, organizations[i].p ? organizations[i].p : "", organizations[i].n);
 
         a->organizations[i] = (struct sql_arg){s.p, s.n};
     }
-    a->sql = kept(&to, sql, strlen(sql)).p;
+    a->sql = side_statement_kept(&to, sql, strlen(sql)).p;
     a->n_args = n_args;
 }
 
@@ -139,7 +141,7 @@ bool side_statement_ask(struct side_statement *a, const struct access *who, cons
     pthread_mutex_lock(&a->lock);
     idle = a->state == SIDE_IDLE;
     if (idle) {
-        keep(a, who, sql, args, n_args);
+        side_statement_keep(a, who, sql, args, n_args);
         a->state = SIDE_ASKED;
         pthread_cond_signal(&a->asked);
     }

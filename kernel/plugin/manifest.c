@@ -29,7 +29,7 @@ struct reader {
     wharf_str *error;
 };
 
-static bool refuse(struct reader *r, const char *key, const char *what)
+static bool manifest_refuse(struct reader *r, const char *key, const char *what)
 {
     *r->error = arena_printf(r->a, "%s: plugin.json: %s %s", r->m->file, key, what);
     return false;
@@ -40,7 +40,7 @@ static bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-static bool is_digit(char c)
+static bool manifest_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -52,7 +52,7 @@ static size_t word_at(const char *p, size_t n, size_t min, size_t max)
 
     if (!n || !is_lower(p[0]))
         return 0;
-    while (i < n && (is_lower(p[i]) || is_digit(p[i]) || p[i] == '_'))
+    while (i < n && (is_lower(p[i]) || manifest_is_digit(p[i]) || p[i] == '_'))
         i++;
     return i >= min && i <= max ? i : 0;
 }
@@ -86,12 +86,12 @@ static bool is_scope(wharf_str s)
 }
 
 /* Reads a number of at most 5 digits without leading zeros, up to the end or the stop character. */
-static bool number_at(const char **p, const char *end, char stop, uint16_t *ret)
+static bool manifest_number_at(const char **p, const char *end, char stop, uint16_t *ret)
 {
     unsigned value = 0;
     const char *from = *p;
 
-    while (*p < end && is_digit(**p) && *p - from < 6)
+    while (*p < end && manifest_is_digit(**p) && *p - from < 6)
         value = value * 10 + (unsigned)(*(*p)++ - '0');
     if (*p == from || value > UINT16_MAX || (*from == '0' && *p - from > 1))
         return false;
@@ -106,7 +106,8 @@ static bool parse_version2(wharf_str s, uint16_t *ret_major, uint16_t *ret_minor
 {
     const char *p = s.p, *end = s.p + s.n;
 
-    return number_at(&p, end, '.', ret_major) && number_at(&p, end, 0, ret_minor) && p == end;
+    return manifest_number_at(&p, end, '.', ret_major) &&
+           manifest_number_at(&p, end, 0, ret_minor) && p == end;
 }
 
 /* Tells whether it is 1.2.3, with the optional -pre and +build of semver. */
@@ -116,30 +117,30 @@ static bool is_semver(wharf_str s)
     uint16_t part = 0;
     bool last_counts = false;
 
-    if (!number_at(&p, end, '.', &part) || !number_at(&p, end, '.', &part) ||
-        !number_at(&p, end, 0, &part))
+    if (!manifest_number_at(&p, end, '.', &part) || !manifest_number_at(&p, end, '.', &part) ||
+        !manifest_number_at(&p, end, 0, &part))
         return false;
     if (p == end)
         return true;
     if (*p != '-' && *p != '+')
         return false;
     for (; p < end; p++) {
-        last_counts = is_digit(*p) || is_lower((char)(*p | 0x20));
+        last_counts = manifest_is_digit(*p) || is_lower((char)(*p | 0x20));
         if (!last_counts && !strchr("-+.", *p))
             return false;
     }
     return s.n < 64 && last_counts;
 }
 
-static bool read_text(struct reader *r, const char *key, bool required, const char **ret)
+static bool manifest_read_text(struct reader *r, const char *key, bool required, const char **ret)
 {
     const struct wharf_json *v = json_get(r->root, key);
 
     *ret = NULL;
     if (!v)
-        return required ? refuse(r, key, "is missing") : true;
+        return required ? manifest_refuse(r, key, "is missing") : true;
     if (!json_is(v, JSON_STRING) || !v->text.n || v->has_nul)
-        return refuse(r, key, "must be a text");
+        return manifest_refuse(r, key, "must be a text");
     *ret = v->text.p;
     return true;
 }
@@ -156,17 +157,17 @@ static bool read_services(
     if (!v)
         return true;
     if (!json_is(v, JSON_OBJECT))
-        return refuse(r, key,
+        return manifest_refuse(r, key,
             "must be an object of service names and versions, like {\"locations.directory\": "
             "\"1.0\"}");
     list = ARENA_ARRAY(r->a, struct manifest_service, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next, n++) {
         list[n].name = c->key.p;
         if (!is_service_name(c->key))
-            return refuse(r, arena_printf(r->a, "%s: \"%s\"", key, c->key.p).p,
+            return manifest_refuse(r, arena_printf(r->a, "%s: \"%s\"", key, c->key.p).p,
                 "must be a service name like items.stock");
         if (!json_is(c, JSON_STRING) || !parse_version2(c->text, &list[n].major, &list[n].minor))
-            return refuse(r, arena_printf(r->a, "%s: %s", key, c->key.p).p,
+            return manifest_refuse(r, arena_printf(r->a, "%s: %s", key, c->key.p).p,
                 "must have a version like \"1.0\"");
     }
     *ret = list;
@@ -183,11 +184,11 @@ static bool read_scopes(struct reader *r)
     if (!v)
         return true;
     if (!json_is(v, JSON_ARRAY))
-        return refuse(r, "scopes", "must be a list of texts");
+        return manifest_refuse(r, "scopes", "must be a list of texts");
     list = ARENA_ARRAY(r->a, const char *, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
         if (!json_is(c, JSON_STRING) || !is_scope(c->text))
-            return refuse(r, "scopes",
+            return manifest_refuse(r, "scopes",
                 "must hold areas like \"dock_doors\" or scopes like \"dock_doors:open\"");
         list[n++] = c->text.p;
     }
@@ -197,7 +198,8 @@ static bool read_scopes(struct reader *r)
 }
 
 /* Reads a list of words; n is 0 when there is none. */
-static bool read_words(struct reader *r, const char *key, const char *const **ret, size_t *ret_n)
+static bool manifest_read_words(
+    struct reader *r, const char *key, const char *const **ret, size_t *ret_n)
 {
     const struct wharf_json *v = json_get(r->root, key);
     const char **list;
@@ -205,38 +207,41 @@ static bool read_words(struct reader *r, const char *key, const char *const **re
     if (!v)
         return true;
     if (!json_is(v, JSON_ARRAY))
-        return refuse(r, key, "must be a list of words");
+        return manifest_refuse(r, key, "must be a list of words");
     list = ARENA_ARRAY(r->a, const char *, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
         if (!json_is(c, JSON_STRING) ||
             word_at(c->text.p, c->text.n, 1, SCOPE_MAX_BYTES) != c->text.n)
-            return refuse(r, key, "must hold words of a-z, 0-9 and _");
+            return manifest_refuse(r, key, "must hold words of a-z, 0-9 and _");
         list[(*ret_n)++] = c->text.p;
     }
     *ret = list;
     return true;
 }
 
-static bool read_identity(struct reader *r)
+static bool manifest_read_identity(struct reader *r)
 {
     struct manifest *m = r->m;
     const char *abi, *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file;
     size_t n;
 
-    if (!read_text(r, "name", true, &m->name) || !read_text(r, "version", true, &m->version) ||
-        !read_text(r, "abi", true, &abi))
+    if (!manifest_read_text(r, "name", true, &m->name) ||
+        !manifest_read_text(r, "version", true, &m->version) ||
+        !manifest_read_text(r, "abi", true, &abi))
         return false;
     n = strlen(m->name);
     if (word_at(m->name, n, 2, NAME_MAX_BYTES) != n)
-        return refuse(r, "name", "must be 2 to 31 of a-z, 0-9 and _, beginning with a letter");
+        return manifest_refuse(
+            r, "name", "must be 2 to 31 of a-z, 0-9 and _, beginning with a letter");
     if (str_ends(str_z(base), ".so") &&
         (strncmp(base, m->name, n) != 0 || strcmp(base + n, ".so") != 0))
-        return refuse(r, "name",
+        return manifest_refuse(r, "name",
             arena_printf(r->a, "is %s, so the file must be called %s.so", m->name, m->name).p);
     if (!is_semver(str_z(m->version)))
-        return refuse(r, "version", "must be a version like 1.2.3");
+        return manifest_refuse(r, "version", "must be a version like 1.2.3");
     if (!parse_version2(str_z(abi), &m->abi_major, &m->abi_minor))
-        return refuse(r, "abi", "must be the lowest ABI the plugin runs with, like \"1.0\"");
+        return manifest_refuse(
+            r, "abi", "must be the lowest ABI the plugin runs with, like \"1.0\"");
     m->third_party = !module_is_shipped(m->name);
     return true;
 }
@@ -271,7 +276,7 @@ static bool known_keys_only(struct reader *r)
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
             found = found || str_eqz(c->key, known[i]);
         if (!found)
-            return refuse(r, arena_printf(r->a, "\"%s\"", c->key.p).p,
+            return manifest_refuse(r, arena_printf(r->a, "\"%s\"", c->key.p).p,
                 "is no key this server knows; private keys begin with x-");
     }
     return true;
@@ -307,28 +312,29 @@ static bool read_objects(struct reader *r)
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         *members[i].to = json_get(r->root, members[i].key);
         if (*members[i].to && (*members[i].to)->type != members[i].type)
-            return refuse(r, members[i].key, members[i].rule);
+            return manifest_refuse(r, members[i].key, members[i].rule);
     }
     m->shows = json_get(r->root, "shows");
     if (m->shows && !shows_provided(r, m))
-        return refuse(r, "shows", "must be an object of SQL texts for services that it provides");
+        return manifest_refuse(
+            r, "shows", "must be an object of SQL texts for services that it provides");
     return true;
 }
 
-static bool read_members(struct reader *r)
+static bool manifest_read_members(struct reader *r)
 {
     struct manifest *m = r->m;
 
-    if (!known_keys_only(r) || !read_identity(r) ||
+    if (!known_keys_only(r) || !manifest_read_identity(r) ||
         !read_services(r, "needs", &m->needs, &m->n_needs) ||
         !read_services(r, "wants", &m->wants, &m->n_wants) ||
         !read_services(r, "provides", &m->provides, &m->n_provides) || !read_scopes(r) ||
-        !read_words(r, "refers", &m->refers, &m->n_refers) ||
-        !read_words(r, "codes", &m->codes, &m->n_codes))
+        !manifest_read_words(r, "refers", &m->refers, &m->n_refers) ||
+        !manifest_read_words(r, "codes", &m->codes, &m->n_codes))
         return false;
-    if (!read_text(r, "license", false, &m->license) ||
-        !read_text(r, "homepage", false, &m->homepage) ||
-        !read_text(r, "description", false, &m->description))
+    if (!manifest_read_text(r, "license", false, &m->license) ||
+        !manifest_read_text(r, "homepage", false, &m->homepage) ||
+        !manifest_read_text(r, "description", false, &m->description))
         return false;
     return read_objects(r);
 }
@@ -355,7 +361,7 @@ const struct manifest *manifest_parse(
         *ret_error = arena_printf(a, "%s: plugin.json must be an object", file);
         return NULL;
     }
-    return read_members(&r) ? r.m : NULL;
+    return manifest_read_members(&r) ? r.m : NULL;
 }
 
 /* Returns NULL when the file may be loaded, else why not. The server runs its code: nobody else

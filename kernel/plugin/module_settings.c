@@ -20,10 +20,11 @@ struct check {
 
 /* ---- as the schema wants it ---- */
 
-static const struct wharf_json *wanted(
+static const struct wharf_json *module_settings_wanted(
     struct check *c, const struct wharf_json *v, const struct wharf_json *schema);
 
-static struct wharf_json *copy_of(struct check *c, const struct wharf_json *v, uint32_t type)
+static struct wharf_json *module_settings_copy_of(
+    struct check *c, const struct wharf_json *v, uint32_t type)
 {
     struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json);
 
@@ -33,9 +34,9 @@ static struct wharf_json *copy_of(struct check *c, const struct wharf_json *v, u
 }
 
 /* Makes a list of "fcm, webhook". */
-static const struct wharf_json *list_of(struct check *c, const struct wharf_json *v)
+static const struct wharf_json *module_settings_list_of(struct check *c, const struct wharf_json *v)
 {
-    struct wharf_json *list = copy_of(c, v, JSON_ARRAY), **end = &list->child;
+    struct wharf_json *list = module_settings_copy_of(c, v, JSON_ARRAY), **end = &list->child;
     const char *p = v->text.p, *stop = v->text.p + v->text.n;
 
     list->count = 0;
@@ -53,14 +54,14 @@ static const struct wharf_json *list_of(struct check *c, const struct wharf_json
     return list;
 }
 
-static const struct wharf_json *members_of(
+static const struct wharf_json *module_settings_members_of(
     struct check *c, const struct wharf_json *v, const struct wharf_json *properties)
 {
-    struct wharf_json *object = copy_of(c, v, JSON_OBJECT), **end = &object->child;
+    struct wharf_json *object = module_settings_copy_of(c, v, JSON_OBJECT), **end = &object->child;
 
     for (const struct wharf_json *m = v->child; m; m = m->next) {
-        const struct wharf_json *as = wanted(c, m, json_get_n(properties, m->key));
-        struct wharf_json *copy = copy_of(c, as, as->type);
+        const struct wharf_json *as = module_settings_wanted(c, m, json_get_n(properties, m->key));
+        struct wharf_json *copy = module_settings_copy_of(c, as, as->type);
 
         copy->key = m->key;
         copy->next = NULL;
@@ -73,25 +74,25 @@ static const struct wharf_json *members_of(
 
 /* Returns the value in the type that the schema wants. It calls itself for tables, which hold
  * tables; their depth is limited where the file is read. */
-static const struct wharf_json *wanted(
+static const struct wharf_json *module_settings_wanted(
     struct check *c, const struct wharf_json *v, const struct wharf_json *schema)
 {
     wharf_str type = json_text_or(schema, "type", "");
 
     if (str_eqz(type, "string") && json_is(v, JSON_NUMBER))
-        return copy_of(c, v, JSON_STRING);
+        return module_settings_copy_of(c, v, JSON_STRING);
     if (str_eqz(type, "string") && json_is(v, JSON_BOOL)) {
-        struct wharf_json *text = copy_of(c, v, JSON_STRING);
+        struct wharf_json *text = module_settings_copy_of(c, v, JSON_STRING);
 
         text->text = str_z(v->truth ? "true" : "false");
         return text;
     }
     if (str_eqz(type, "array") && json_is(v, JSON_STRING))
-        return list_of(c, v);
+        return module_settings_list_of(c, v);
     if (str_eqz(type, "array") && json_is(v, JSON_OBJECT) && !v->count)
-        return copy_of(c, v, JSON_ARRAY);
+        return module_settings_copy_of(c, v, JSON_ARRAY);
     if (str_eqz(type, "object") && json_is(v, JSON_OBJECT))
-        return members_of(c, v, json_get(schema, "properties"));
+        return module_settings_members_of(c, v, json_get(schema, "properties"));
     return v;
 }
 
@@ -111,7 +112,7 @@ static const struct wharf_json *holder_of(struct check *c, wharf_str path, wharf
     return json_get(schema, "properties");
 }
 
-static const char *nearest(struct check *c, wharf_str path)
+static const char *module_settings_nearest(struct check *c, wharf_str path)
 {
     wharf_str name;
     const struct wharf_json *properties = holder_of(c, path, &name);
@@ -140,12 +141,12 @@ static wharf_str description_of(struct check *c, wharf_str path)
     return json_is(said, JSON_STRING) ? said->text : (wharf_str){"", 0};
 }
 
-static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void module_settings_tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct check *c = arg;
     wharf_str key = arena_dup(c->arena, path.p, path.n),
               where = config_where(c->config, key.p, c->arena);
-    const char *near = strcmp(rule, "unknown") == 0 ? nearest(c, key) : NULL;
+    const char *near = strcmp(rule, "unknown") == 0 ? module_settings_nearest(c, key) : NULL;
     wharf_str help = strcmp(rule, "format") == 0 ? description_of(c, key) : (wharf_str){"", 0};
 
     if (!message.p) /* hundred are enough */
@@ -178,8 +179,8 @@ void module_settings_check(
     if (!table || (m->config && !schema))
         return;
     if (schema)
-        schema_validate(
-            schema, wanted(&c, table, m->config), str_z(m->name), SCHEMA_STRICT, a, tell, &c);
+        schema_validate(schema, module_settings_wanted(&c, table, m->config), str_z(m->name),
+            SCHEMA_STRICT, a, module_settings_tell, &c);
     for (const struct wharf_json *one = schema ? NULL : table->child; one; one = one->next)
         buf_addf(problems, "%.*s: there is no setting \"%s.%.*s\"; the module %s has none\n",
             STR_ARG(
@@ -189,7 +190,7 @@ void module_settings_check(
 
 /* Returns the member of an object at a path of names with dots between them, or NULL. Of a schema
  * the members of its properties are meant. */
-static const struct wharf_json *member_at(
+static const struct wharf_json *module_settings_member_at(
     const struct wharf_json *v, const char *path, bool is_schema)
 {
     for (size_t n; v; path += n + 1) {
@@ -204,8 +205,9 @@ static const struct wharf_json *member_at(
 const struct wharf_json *module_setting(
     const struct config *config, const struct manifest *m, const char *name)
 {
-    const struct wharf_json *written = member_at(
+    const struct wharf_json *written = module_settings_member_at(
         json_get(config->module_settings, m->name), name, false);
 
-    return written ? written : json_get(member_at(m->config, name, true), "default");
+    return written ? written
+                   : json_get(module_settings_member_at(m->config, name, true), "default");
 }

@@ -50,7 +50,7 @@ bool names_have(const char *list, const char *name)
     return false;
 }
 
-static const struct manifest_service *provider(const struct manifest *const *all, size_t n,
+static const struct manifest_service *resolve_provider(const struct manifest *const *all, size_t n,
     const char *service, uint16_t major, const struct manifest **ret_owner)
 {
     const struct offered_service *own = offered_find(service);
@@ -80,7 +80,8 @@ static void check_needs(
     for (size_t i = 0; i < m->n_needs; i++) {
         const struct manifest_service *need = &m->needs[i];
         const struct manifest *owner;
-        const struct manifest_service *have = provider(all, n, need->name, need->major, &owner);
+        const struct manifest_service *have = resolve_provider(
+            all, n, need->name, need->major, &owner);
 
         if (!have)
             buf_addf(problems,
@@ -125,13 +126,13 @@ static void check_clashes(const struct manifest *const *all, size_t n, struct bu
     }
 }
 
-static bool ready(
+static bool resolve_ready(
     const struct manifest *const *all, size_t n, const bool *placed, const struct manifest *m)
 {
     for (size_t i = 0; i < m->n_needs; i++) {
         const struct manifest *owner;
 
-        provider(all, n, m->needs[i].name, m->needs[i].major, &owner);
+        resolve_provider(all, n, m->needs[i].name, m->needs[i].major, &owner);
         for (size_t k = 0; owner && owner != m && k < n; k++) {
             if (all[k] == owner && !placed[k])
                 return false;
@@ -140,7 +141,7 @@ static bool ready(
     return true;
 }
 
-static void order(
+static void resolve_order(
     const struct manifest *const *all, size_t n, const struct manifest **out, struct buf *problems)
 {
     bool placed[PLUGINS_MAX] = {false};
@@ -149,7 +150,7 @@ static void order(
         size_t best = n;
 
         for (size_t i = 0; i < n; i++) {
-            if (!placed[i] && ready(all, n, placed, all[i]) &&
+            if (!placed[i] && resolve_ready(all, n, placed, all[i]) &&
                 (best == n || strcmp(all[i]->name, all[best]->name) < 0))
                 best = i;
         }
@@ -168,7 +169,7 @@ static void order(
 }
 
 /* Leaves out quarantined plugins and, transitively, those that need what only they provide. */
-static size_t leave_out(const struct manifest **all, size_t n, const char *quarantined)
+static size_t resolve_leave_out(const struct manifest **all, size_t n, const char *quarantined)
 {
     bool again = true;
     size_t kept = 0;
@@ -188,7 +189,7 @@ static size_t leave_out(const struct manifest **all, size_t n, const char *quara
             bool complete = true;
 
             for (size_t k = 0; k < all[i]->n_needs; k++)
-                complete = complete && provider(all, before, all[i]->needs[k].name,
+                complete = complete && resolve_provider(all, before, all[i]->needs[k].name,
                                            all[i]->needs[k].major, &owner);
             if (complete)
                 all[kept++] = all[i];
@@ -214,7 +215,7 @@ static void check_abi(const struct manifest *m, struct buf *problems)
 }
 
 /* Reads one manifest. What is linked into the program comes before files of the same name. */
-static const struct manifest *read_one(
+static const struct manifest *resolve_read_one(
     const struct config *config, const char *name, struct arena *a, struct buf *problems)
 {
     const struct static_module *linked = static_module_find(name);
@@ -265,14 +266,14 @@ const struct manifest *const *registry_left_out(
         return all;
     buf_init(&problems, 1 << 20);
     for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
-        const struct manifest *m = read_one(config, config->modules.items[i], a, &problems);
+        const struct manifest *m = resolve_read_one(config, config->modules.items[i], a, &problems);
 
         if (m && !(config->safe_mode && m->third_party))
             all[n++] = m;
     }
     buf_done(&problems); /* registry_resolve() tells them */
     memcpy(kept, all, n * sizeof(*all));
-    n_kept = leave_out(kept, n, quarantined);
+    n_kept = resolve_leave_out(kept, n, quarantined);
     for (size_t i = 0; i < n; i++) { /* kept is a subsequence of all */
         if (k < n_kept && kept[k] == all[i])
             k++;
@@ -294,7 +295,7 @@ const struct manifest *const *registry_resolve(const struct config *config, cons
     buf_init(&problems, 1 << 20);
     buf_init(&unread, 1 << 20);
     for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
-        const struct manifest *m = read_one(config, config->modules.items[i], a, &unread);
+        const struct manifest *m = resolve_read_one(config, config->modules.items[i], a, &unread);
 
         if (!m && !left_out_by_name(config->modules.items[i], quarantined))
             buf_adds(&problems, buf_str(&unread)); /* a file that is not used may be damaged */
@@ -305,14 +306,14 @@ const struct manifest *const *registry_resolve(const struct config *config, cons
         all[n++] = m;
     }
     buf_done(&unread);
-    n = leave_out(all, n, quarantined);
+    n = resolve_leave_out(all, n, quarantined);
     check_clashes(all, n, &problems);
     for (size_t i = 0; i < n; i++) {
         check_needs(all, n, all[i], &problems);
         module_settings_check(config, all[i], a, &problems);
     }
     if (!problems.n)
-        order(all, n, out, &problems);
+        resolve_order(all, n, out, &problems);
     *ret_count = n;
     *ret_problems = arena_dup_str(a, buf_str(&problems));
     buf_done(&problems);

@@ -82,7 +82,7 @@ static bool same_route(const struct board_route *r, const char *method, const ch
 
 /* Finds the finished row of that route before index `end`. Returns NULL when there is none. Waits
  * a moment for rows another process is writing. */
-static struct board_route *find_route(
+static struct board_route *board_find_route(
     struct board *b, size_t end, const char *method, const char *route)
 {
     for (size_t i = 0; i < end; i++) {
@@ -103,7 +103,7 @@ static struct board_route *find_route(
 struct board_route *board_route(
     struct board *b, const char *method, const char *route, const char *module)
 {
-    struct board_route *first = find_route(b, BOARD_ROUTES, method, route);
+    struct board_route *first = board_find_route(b, BOARD_ROUTES, method, route);
 
     for (size_t i = 0; !first && i < BOARD_ROUTES; i++) {
         struct board_route *r = &b->routes[i];
@@ -115,7 +115,7 @@ struct board_route *board_route(
         copy_text(r->route, sizeof(r->route), route);
         copy_text(r->module, sizeof(r->module), module);
         /* two workers may add the same route at once: the lower row counts */
-        first = find_route(b, i, method, route);
+        first = board_find_route(b, i, method, route);
         atomic_store(&r->used, first ? ROW_DOUBLE : ROW_READY);
         if (!first)
             first = r;
@@ -222,7 +222,7 @@ int64_t board_hook_us(const struct board_hook *h, double part)
     return 0;
 }
 
-static size_t bucket_of(int64_t us)
+static size_t board_bucket_of(int64_t us)
 {
     size_t i = 0;
 
@@ -239,7 +239,7 @@ void board_count(struct board_route *r, int status, int64_t us)
         return;
     atomic_fetch_add_explicit(
         &r->by_status[class >= 1 && class <= 5 ? class : 5], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->buckets[bucket_of(us)], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->buckets[board_bucket_of(us)], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->sum_us, (uint64_t)us, memory_order_relaxed);
 }
 
@@ -254,18 +254,18 @@ uint64_t board_route_count(const struct board_route *r)
 
 void board_db_observe(struct board *b, int64_t us)
 {
-    atomic_fetch_add_explicit(&b->db_buckets[bucket_of(us)], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&b->db_buckets[board_bucket_of(us)], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&b->db_sum_us, (uint64_t)us, memory_order_relaxed);
 }
 
 /* ---- Prometheus text ---- */
 
-static uint64_t get(const _Atomic uint64_t *p)
+static uint64_t board_get(const _Atomic uint64_t *p)
 {
     return atomic_load_explicit(p, memory_order_relaxed);
 }
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+static void board_head(struct buf *out, const char *name, const char *type, const char *help)
 {
     buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -278,7 +278,7 @@ static void histogram(struct buf *out, const char *name, const char *labels,
     size_t n = strlen(labels);
 
     for (size_t i = 0; i < BOARD_BUCKETS; i++) {
-        count += get(&buckets[i]);
+        count += board_get(&buckets[i]);
         if (i < BOARD_BUCKETS - 1)
             buf_addf(out, "%s_bucket{%sle=\"%g\"} %llu\n", name, labels, bucket_ms[i] / 1000.0,
                 (unsigned long long)count);
@@ -297,26 +297,26 @@ static void histogram(struct buf *out, const char *name, const char *labels,
 
 static void route_metrics(const struct board *b, struct buf *out)
 {
-    head(out, "http_requests_total", "counter", "Requests answered.");
+    board_head(out, "http_requests_total", "counter", "Requests answered.");
     for (size_t i = 0; i < BOARD_ROUTES; i++) {
         const struct board_route *r = &b->routes[i];
 
         for (int class = 1; atomic_load(&r->used) == ROW_READY && class <= 5; class ++)
-            if (get(&r->by_status[class]))
+            if (board_get(&r->by_status[class]))
                 buf_addf(out,
                     "http_requests_total{route=\"%s\",method=\"%s\",status=\"%dxx\",module=\"%s\"} "
                     "%llu\n",
                     r->route, r->method, class, r->module,
-                    (unsigned long long)get(&r->by_status[class]));
+                    (unsigned long long)board_get(&r->by_status[class]));
     }
-    head(out, "deprecated_requests_total", "counter",
+    board_head(out, "deprecated_requests_total", "counter",
         "Requests that used a route or a field that is going away.");
     for (size_t i = 0; i < BOARD_ROUTES; i++)
-        if (atomic_load(&b->routes[i].used) == ROW_READY && get(&b->routes[i].deprecated))
+        if (atomic_load(&b->routes[i].used) == ROW_READY && board_get(&b->routes[i].deprecated))
             buf_addf(out, "deprecated_requests_total{route=\"%s\",method=\"%s\"} %llu\n",
                 b->routes[i].route, b->routes[i].method,
-                (unsigned long long)get(&b->routes[i].deprecated));
-    head(out, "http_request_duration_seconds", "histogram",
+                (unsigned long long)board_get(&b->routes[i].deprecated));
+    board_head(out, "http_request_duration_seconds", "histogram",
         "Time from the end of a request's headers to its answer.");
     for (size_t i = 0; i < BOARD_ROUTES; i++) {
         const struct board_route *r = &b->routes[i];
@@ -325,7 +325,7 @@ static void route_metrics(const struct board *b, struct buf *out)
         if (atomic_load(&r->used) != ROW_READY)
             continue;
         snprintf(labels, sizeof(labels), "route=\"%s\",method=\"%s\",", r->route, r->method);
-        histogram(out, "http_request_duration_seconds", labels, r->buckets, get(&r->sum_us));
+        histogram(out, "http_request_duration_seconds", labels, r->buckets, board_get(&r->sum_us));
     }
 }
 
@@ -333,15 +333,16 @@ static void job_metrics(const struct board *b, struct buf *out)
 {
     static const char *const outcomes[] = {"done", "failed", "parked"};
 
-    head(out, "job_queue_depth", "gauge", "Jobs that wait, in the whole installation.");
+    board_head(out, "job_queue_depth", "gauge", "Jobs that wait, in the whole installation.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
         buf_addf(out, "job_queue_depth{queue=\"%s\"} %lld\n", b->jobs[i].queue,
             (long long)atomic_load(&b->jobs[i].depth));
-    head(out, "job_age_seconds", "gauge", "How long the job that is due for longest has waited.");
+    board_head(
+        out, "job_age_seconds", "gauge", "How long the job that is due for longest has waited.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
         buf_addf(out, "job_age_seconds{queue=\"%s\"} %.3f\n", b->jobs[i].queue,
             (double)atomic_load(&b->jobs[i].age_ms) / 1000);
-    head(out, "job_runs_total", "counter",
+    board_head(out, "job_runs_total", "counter",
         "Runs of jobs by this server: done, failed and tried again, parked.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++) {
         const _Atomic uint64_t *counts[] = {
@@ -349,22 +350,22 @@ static void job_metrics(const struct board *b, struct buf *out)
 
         for (size_t k = 0; k < 3; k++)
             buf_addf(out, "job_runs_total{queue=\"%s\",outcome=\"%s\"} %llu\n", b->jobs[i].queue,
-                outcomes[k], (unsigned long long)get(counts[k]));
+                outcomes[k], (unsigned long long)board_get(counts[k]));
     }
 }
 
 static void plugin_metrics(const struct board *b, struct buf *out)
 {
-    head(out, "plugin_seconds_total", "counter",
+    board_head(out, "plugin_seconds_total", "counter",
         "Time that threads were in a plugin's code, with what it waited for; wharf: the server's.");
     for (size_t i = 0; i < BOARD_PLUGINS && atomic_load(&b->plugins[i].used) == ROW_READY; i++)
         buf_addf(out, "plugin_seconds_total{plugin=\"%s\"} %.6f\n", b->plugins[i].name,
-            (double)get(&b->plugins[i].us) / 1e6);
-    head(out, "plugin_memory_bytes_total", "counter",
+            (double)board_get(&b->plugins[i].us) / 1e6);
+    board_head(out, "plugin_memory_bytes_total", "counter",
         "Memory that requests of a plugin's routes and its jobs were the first to touch.");
     for (size_t i = 0; i < BOARD_PLUGINS && atomic_load(&b->plugins[i].used) == ROW_READY; i++)
         buf_addf(out, "plugin_memory_bytes_total{plugin=\"%s\"} %llu\n", b->plugins[i].name,
-            (unsigned long long)get(&b->plugins[i].bytes));
+            (unsigned long long)board_get(&b->plugins[i].bytes));
 }
 
 static const char *kind_name(const _Atomic int *kind)
@@ -374,7 +375,7 @@ static const char *kind_name(const _Atomic int *kind)
 
 static void worker_metrics(const struct board *b, struct buf *out)
 {
-    head(out, "worker_up", "gauge", "1 for each worker that serves, 0 for each that should.");
+    board_head(out, "worker_up", "gauge", "1 for each worker that serves, 0 for each that should.");
     for (size_t i = 0; i < BOARD_SEATS; i++) {
         const struct board_seat *seat = &b->seats[i];
 
@@ -382,7 +383,7 @@ static void worker_metrics(const struct board *b, struct buf *out)
             buf_addf(out, "worker_up{kind=\"%s\",index=\"%d\"} %d\n", kind_name(&seat->kind),
                 atomic_load(&seat->index), atomic_load(&seat->down_us) == 0);
     }
-    head(out, "worker_memory_bytes", "gauge", "Memory of a worker's own.");
+    board_head(out, "worker_memory_bytes", "gauge", "Memory of a worker's own.");
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
@@ -390,24 +391,24 @@ static void worker_metrics(const struct board *b, struct buf *out)
             buf_addf(out, "worker_memory_bytes{kind=\"%s\",index=\"%d\"} %lld\n",
                 kind_name(&w->kind), atomic_load(&w->index), (long long)atomic_load(&w->memory));
     }
-    head(out, "worker_memory_limit_bytes", "gauge",
+    board_head(out, "worker_memory_limit_bytes", "gauge",
         "memory.limit: what a worker may have; 0: any number.");
     buf_addf(out, "worker_memory_limit_bytes %lld\n", (long long)atomic_load(&b->memory_limit));
-    head(out, "worker_memory_restarts_total", "counter",
+    board_head(out, "worker_memory_restarts_total", "counter",
         "Workers replaced because they came near to that limit.");
-    buf_addf(
-        out, "worker_memory_restarts_total %llu\n", (unsigned long long)get(&b->memory_restarts));
-    head(out, "worker_hangs_total", "counter",
+    buf_addf(out, "worker_memory_restarts_total %llu\n",
+        (unsigned long long)board_get(&b->memory_restarts));
+    board_head(out, "worker_hangs_total", "counter",
         "Workers replaced or ended because something in them hung.");
-    buf_addf(out, "worker_hangs_total %llu\n", (unsigned long long)get(&b->hangs));
-    head(out, "worker_crashes_total", "counter", "Workers that ended unasked.");
-    buf_addf(out, "worker_crashes_total %llu\n", (unsigned long long)get(&b->crashes));
-    head(out, "plugin_quarantined", "gauge",
+    buf_addf(out, "worker_hangs_total %llu\n", (unsigned long long)board_get(&b->hangs));
+    board_head(out, "worker_crashes_total", "counter", "Workers that ended unasked.");
+    buf_addf(out, "worker_crashes_total %llu\n", (unsigned long long)board_get(&b->crashes));
+    board_head(out, "plugin_quarantined", "gauge",
         "1 for each plugin that is left out because it crashed too often.");
     for (int i = 0; i < atomic_load(&b->n_quarantined); i++)
         buf_addf(out, "plugin_quarantined{plugin=\"%.31s\"} 1\n", b->quarantined[i]);
-    head(out, "worker_restarts_total", "counter", "Workers started again after a crash.");
-    buf_addf(out, "worker_restarts_total %llu\n", (unsigned long long)get(&b->restarts));
+    board_head(out, "worker_restarts_total", "counter", "Workers started again after a crash.");
+    buf_addf(out, "worker_restarts_total %llu\n", (unsigned long long)board_get(&b->restarts));
 }
 
 /* Sums up over all workers that live; what a dead one counted is forgotten with it. */
@@ -424,30 +425,30 @@ static int64_t sum(const struct board *b, size_t offset)
     return n;
 }
 
-static void state_metrics(const struct board *b, struct buf *out)
+static void board_state_metrics(const struct board *b, struct buf *out)
 {
-    head(out, "backlog", "gauge", "What waits, in the whole installation.");
+    board_head(out, "backlog", "gauge", "What waits, in the whole installation.");
     for (size_t i = 0; i < BOARD_BACKLOGS && atomic_load(&b->backlogs[i].used) == ROW_READY; i++)
         buf_addf(out, "backlog{of=\"%s\"} %lld\n", b->backlogs[i].name,
             (long long)atomic_load(&b->backlogs[i].waiting));
-    head(out, "backlog_age_seconds", "gauge", "How long the oldest of it has waited.");
+    board_head(out, "backlog_age_seconds", "gauge", "How long the oldest of it has waited.");
     for (size_t i = 0; i < BOARD_BACKLOGS && atomic_load(&b->backlogs[i].used) == ROW_READY; i++)
         buf_addf(out, "backlog_age_seconds{of=\"%s\"} %.3f\n", b->backlogs[i].name,
             (double)atomic_load(&b->backlogs[i].age_ms) / 1000);
-    head(out, "database_bytes", "gauge", "Size of the database.");
+    board_head(out, "database_bytes", "gauge", "Size of the database.");
     buf_addf(out, "database_bytes %lld\n", (long long)atomic_load(&b->database_bytes));
-    head(
+    board_head(
         out, "database_connections", "gauge", "Connections of all clients to the database server.");
     buf_addf(out, "database_connections %lld\n", (long long)atomic_load(&b->database_connections));
-    head(out, "database_connections_allowed", "gauge", "How many it gives.");
+    board_head(out, "database_connections_allowed", "gauge", "How many it gives.");
     buf_addf(
         out, "database_connections_allowed %lld\n", (long long)atomic_load(&b->database_allowed));
-    head(out, "clock_difference_seconds", "gauge",
+    board_head(out, "clock_difference_seconds", "gauge",
         "How much the machine's clock is ahead of the database's.");
     buf_addf(out, "clock_difference_seconds %.3f\n", (double)clock_ahead_us() / 1e6);
     if (!atomic_load(&b->certificate_until_s))
         return;
-    head(out, "certificate_end_seconds", "gauge", "When the certificate ends, since 1970.");
+    board_head(out, "certificate_end_seconds", "gauge", "When the certificate ends, since 1970.");
     buf_addf(
         out, "certificate_end_seconds %lld\n", (long long)atomic_load(&b->certificate_until_s));
 }
@@ -459,55 +460,56 @@ static void all_metrics(const struct board *b, struct buf *out)
         ERR_LOCATION_ACCESS, ERR_IP_ACCESS};
 
     route_metrics(b, out);
-    head(out, "http_in_flight", "gauge", "Requests being worked on.");
+    board_head(out, "http_in_flight", "gauge", "Requests being worked on.");
     buf_addf(
         out, "http_in_flight %lld\n", (long long)sum(b, offsetof(struct board_worker, in_flight)));
-    head(out, "auth_failures_total", "counter", "Requests refused for who asked.");
+    board_head(out, "auth_failures_total", "counter", "Requests refused for who asked.");
     for (size_t i = 0; i < 8; i++)
         buf_addf(out, "auth_failures_total{code=\"%s\"} %llu\n", failures[i],
-            (unsigned long long)get(&b->auth_failures[i]));
-    head(out, "rate_limited_total", "counter", "Requests refused for their number.");
+            (unsigned long long)board_get(&b->auth_failures[i]));
+    board_head(out, "rate_limited_total", "counter", "Requests refused for their number.");
     for (size_t i = 0; i < LIMIT_REASONS; i++)
         buf_addf(out, "rate_limited_total{reason=\"%s\"} %llu\n", limit_reasons[i],
-            (unsigned long long)get(&b->rate_limited[i]));
-    head(out, "idempotent_replays_total", "counter", "Answers given again for an Idempotency-Key.");
-    buf_addf(
-        out, "idempotent_replays_total %llu\n", (unsigned long long)get(&b->idempotent_replays));
-    head(out, "request_log_dropped_total", "counter", "Requests missing in the request log.");
-    buf_addf(
-        out, "request_log_dropped_total %llu\n", (unsigned long long)get(&b->request_log_dropped));
-    head(out, "log_lines_lost_total", "counter", "Lines that a log file did not take.");
+            (unsigned long long)board_get(&b->rate_limited[i]));
+    board_head(
+        out, "idempotent_replays_total", "counter", "Answers given again for an Idempotency-Key.");
+    buf_addf(out, "idempotent_replays_total %llu\n",
+        (unsigned long long)board_get(&b->idempotent_replays));
+    board_head(out, "request_log_dropped_total", "counter", "Requests missing in the request log.");
+    buf_addf(out, "request_log_dropped_total %llu\n",
+        (unsigned long long)board_get(&b->request_log_dropped));
+    board_head(out, "log_lines_lost_total", "counter", "Lines that a log file did not take.");
     for (size_t i = DISK_LOG; i <= DISK_ACCESS_LOG; i++)
         buf_addf(out, "log_lines_lost_total{log=\"%s\"} %llu\n", disk_names[i],
-            (unsigned long long)get(&b->disk.lost[i]));
-    head(out, "disk_failures_total", "counter",
+            (unsigned long long)board_get(&b->disk.lost[i]));
+    board_head(out, "disk_failures_total", "counter",
         "Writes of files, into the data folder, or of the database, that the disk did not take.");
     for (size_t i = DISK_STORAGE; i < DISK_PLACES; i++)
         buf_addf(out, "disk_failures_total{place=\"%s\"} %llu\n", disk_names[i],
-            (unsigned long long)get(&b->disk.lost[i]));
-    head(out, "db_pool_in_use", "gauge", "Database connections in use.");
+            (unsigned long long)board_get(&b->disk.lost[i]));
+    board_head(out, "db_pool_in_use", "gauge", "Database connections in use.");
     buf_addf(
         out, "db_pool_in_use %lld\n", (long long)sum(b, offsetof(struct board_worker, db_in_use)));
-    head(out, "db_query_duration_seconds", "histogram",
+    board_head(out, "db_query_duration_seconds", "histogram",
         "Time of a statement, as its sender saw it.");
-    histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
-    head(out, "blob_damaged", "gauge",
+    histogram(out, "db_query_duration_seconds", "", b->db_buckets, board_get(&b->db_sum_us));
+    board_head(out, "blob_damaged", "gauge",
         "Stored objects that are damaged or lost, in the whole installation.");
     buf_addf(out, "blob_damaged %lld\n", (long long)atomic_load(&b->blob_damaged));
     job_metrics(b, out);
-    state_metrics(b, out);
+    board_state_metrics(b, out);
     board_hook_metrics(b, out);
     plugin_metrics(b, out);
     worker_metrics(b, out);
     board_process_metrics(b, out);
     board_memory_metrics(b, out);
-    head(out, "build_info", "gauge", "Version of the server.");
+    board_head(out, "build_info", "gauge", "Version of the server.");
     buf_addf(out, "build_info{version=\"%s\"} 1\n", b->version);
 }
 
 /* Writes a line of the text with the prefix of this server before its name, but for those that have
  * the same name everywhere. */
-static void add_line(struct buf *out, const char *line, size_t n)
+static void board_add_line(struct buf *out, const char *line, size_t n)
 {
     size_t before = n > 7 && line[0] == '#' ? 7 : 0; /* "# HELP ", "# TYPE " */
     bool everywhere = n >= before + 8 && !memcmp(line + before, "process_", 8);
@@ -527,7 +529,7 @@ void board_metrics(const struct board *b, struct buf *out)
         const char *end = memchr(lines.p + at, '\n', lines.n - at);
         size_t n = end ? (size_t)(end - (lines.p + at)) + 1 : lines.n - at;
 
-        add_line(out, lines.p + at, n);
+        board_add_line(out, lines.p + at, n);
         at += n;
     }
     buf_done(&lines);

@@ -68,18 +68,18 @@ bool board_series_add(
 
 /* ---- Prometheus text ---- */
 
-static unsigned long long get(const _Atomic uint64_t *p)
+static unsigned long long board_hooks_get(const _Atomic uint64_t *p)
 {
     return (unsigned long long)atomic_load_explicit(p, memory_order_relaxed);
 }
 
-static void write_hook(const struct board_hook *h, struct buf *out)
+static void board_hooks_write_hook(const struct board_hook *h, struct buf *out)
 {
     unsigned long long count = 0;
     size_t next = SHOWN_FROM;
 
     for (size_t i = 0; i < BOARD_HOOK_BUCKETS; i++) {
-        count += get(&h->buckets[i]);
+        count += board_hooks_get(&h->buckets[i]);
         if (i != next || i + 1 == BOARD_HOOK_BUCKETS)
             continue;
         buf_addf(out, "lua_hook_duration_seconds_bucket{hook=\"%s\",le=\"%g\"} %llu\n", h->name,
@@ -91,7 +91,7 @@ static void write_hook(const struct board_hook *h, struct buf *out)
     buf_addf(out,
         "lua_hook_duration_seconds_sum{hook=\"%s\"} "
         "%.6f\nlua_hook_duration_seconds_count{hook=\"%s\"} %llu\n",
-        h->name, (double)get(&h->sum_us) / 1e6, h->name, count);
+        h->name, (double)board_hooks_get(&h->sum_us) / 1e6, h->name, count);
 }
 
 static void write_series(const struct board_series *s, struct buf *out)
@@ -108,7 +108,7 @@ static void write_series(const struct board_series *s, struct buf *out)
         return;
     }
     for (size_t i = 0; i < BOARD_SERIES_BUCKETS; i++) {
-        count += get(&s->buckets[i]);
+        count += board_hooks_get(&s->buckets[i]);
         if (i + 1 < BOARD_SERIES_BUCKETS)
             buf_addf(
                 out, "%s_bucket{%sle=\"%g\"} %llu\n", s->name, s->labels, series_bounds[i], count);
@@ -121,7 +121,7 @@ static void write_series(const struct board_series *s, struct buf *out)
         s->labels, count);
 }
 
-static bool ready(const struct board_series *s)
+static bool board_hooks_ready(const struct board_series *s)
 {
     return atomic_load(&s->used) == ROW_READY;
 }
@@ -132,14 +132,14 @@ static void write_metric(const struct board *b, size_t first, struct buf *out)
     const struct board_series *s = &b->series[first];
 
     for (size_t i = 0; i < first; i++) {
-        if (ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
+        if (board_hooks_ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
             return;
     }
     buf_addf(out, "# HELP %s%s Told by %s.\n# TYPE %s%s %s\n", s->name, s->observed ? "" : "_total",
         strncmp(s->name, "lua_", 4) ? "a module" : "the operator's hooks", s->name,
         s->observed ? "" : "_total", s->observed ? "histogram" : "counter");
     for (size_t i = first; i < BOARD_SERIES; i++) {
-        if (ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
+        if (board_hooks_ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
             write_series(&b->series[i], out);
     }
 }
@@ -150,17 +150,17 @@ void board_hook_metrics(const struct board *b, struct buf *out)
                   "# TYPE lua_hook_duration_seconds histogram\n");
     for (size_t i = 0; i < BOARD_HOOKS; i++) {
         if (atomic_load(&b->hooks[i].used) == ROW_READY)
-            write_hook(&b->hooks[i], out);
+            board_hooks_write_hook(&b->hooks[i], out);
     }
     buf_addz(out, "# HELP lua_hook_errors_total Calls of the operator's hooks that failed.\n"
                   "# TYPE lua_hook_errors_total counter\n");
     for (size_t i = 0; i < BOARD_HOOKS; i++) {
         if (atomic_load(&b->hooks[i].used) == ROW_READY)
             buf_addf(out, "lua_hook_errors_total{hook=\"%s\"} %llu\n", b->hooks[i].name,
-                get(&b->hooks[i].errors));
+                board_hooks_get(&b->hooks[i].errors));
     }
     for (size_t i = 0; i < BOARD_SERIES; i++) {
-        if (ready(&b->series[i]))
+        if (board_hooks_ready(&b->series[i]))
             write_metric(b, i, out);
     }
 }

@@ -31,7 +31,7 @@ struct shown {
 };
 
 /* Asks the system; false: the process is gone. */
-static bool look(int pid, struct pages *ret)
+static bool board_memory_look(int pid, struct pages *ret)
 {
     char path[64], line[128];
     bool found = false;
@@ -56,7 +56,8 @@ static bool look(int pid, struct pages *ret)
 
 /* ---- lines ---- */
 
-static void line(struct buf *out, const struct shown *s, const char *owner, int64_t bytes)
+static void board_memory_line(
+    struct buf *out, const struct shown *s, const char *owner, int64_t bytes)
 {
     buf_addf(out, "memory_bytes{kind=\"%s\",index=\"%d\",owner=\"%s\"} %lld\n", s->kind, s->index,
         owner, (long long)bytes);
@@ -84,22 +85,22 @@ static int64_t held_lines(struct buf *out, const struct shown *s)
     part = sum > rest ? (double)rest / (double)sum : 1;
     for (size_t i = 0; i < MEMORY_OWNERS; i++) {
         bytes = (int64_t)((double)held[i] * part);
-        line(out, s, memory_owners[i], bytes);
+        board_memory_line(out, s, memory_owners[i], bytes);
         rest -= bytes;
     }
     bytes = at_most(used - sum, rest);
-    line(out, s, "heap_other", bytes);
+    board_memory_line(out, s, "heap_other", bytes);
     rest -= bytes;
     bytes = at_most(idle, rest); /* what malloc_trim() gave back stays in the heap's own count */
-    line(out, s, "heap_free", bytes);
+    board_memory_line(out, s, "heap_free", bytes);
     return rest - bytes;
 }
 
 static void lines(struct buf *out, const struct shown *s)
 {
-    line(out, s, "other", s->slot ? held_lines(out, s) : s->has.own);
-    line(out, s, "files", s->has.files);
-    line(out, s, "shared", s->has.shared);
+    board_memory_line(out, s, "other", s->slot ? held_lines(out, s) : s->has.own);
+    board_memory_line(out, s, "files", s->has.files);
+    board_memory_line(out, s, "shared", s->has.shared);
 }
 
 /* ---- cells: children of workers ---- */
@@ -175,7 +176,8 @@ static void cell_lines(const struct board *b, struct buf *out)
 
         if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
             !(kind = cell_kind(b, e->d_name, command)) ||
-            !look((int)strtol(e->d_name, NULL, 10), &has) || !(s = cells_of(all, &n, kind)))
+            !board_memory_look((int)strtol(e->d_name, NULL, 10), &has) ||
+            !(s = cells_of(all, &n, kind)))
             continue;
         s->has.own += has.own;
         s->has.files += has.files;
@@ -195,12 +197,13 @@ void board_memory_metrics(const struct board *b, struct buf *out)
 
     buf_addz(out, "# HELP memory_bytes Memory by process and owner; those of a process add up to "
                   "what it has.\n# TYPE memory_bytes gauge\n");
-    if (look((int)getppid(), &s.has))
+    if (board_memory_look((int)getppid(), &s.has))
         lines(out, &s);
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
-        if (atomic_load(&w->state) != BOARD_READY || !look(atomic_load(&w->pid), &s.has))
+        if (atomic_load(&w->state) != BOARD_READY ||
+            !board_memory_look(atomic_load(&w->pid), &s.has))
             continue;
         snprintf(s.kind, sizeof(s.kind), "%s", atomic_load(&w->kind) == 1 ? "web" : "job");
         s.index = atomic_load(&w->index);

@@ -52,7 +52,7 @@ static long count_fds(int pid)
 
 /* Asks the system about a process. boot_s: when the system was started. Returns false when it is
  * gone. */
-static bool look(struct seen *s, long long boot_s)
+static bool board_process_look(struct seen *s, long long boot_s)
 {
     char path[64], text[STAT_TEXT];
     unsigned long long user = 0, system = 0, start = 0, size = 0;
@@ -88,7 +88,7 @@ static size_t look_at_all(const struct board *b, struct seen *all)
     size_t n = 0;
 
     all[n] = (struct seen){.kind = "supervisor", .pid = (int)getppid()};
-    n += look(&all[n], boot_s);
+    n += board_process_look(&all[n], boot_s);
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
@@ -97,17 +97,19 @@ static size_t look_at_all(const struct board *b, struct seen *all)
         all[n] = (struct seen){.kind = atomic_load(&w->kind) == 1 ? "web" : "job",
             .index = atomic_load(&w->index),
             .pid = atomic_load(&w->pid)};
-        n += look(&all[n], boot_s);
+        n += board_process_look(&all[n], boot_s);
     }
     return n;
 }
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+static void board_process_head(
+    struct buf *out, const char *name, const char *type, const char *help)
 {
     buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void line(struct buf *out, const char *name, const struct seen *s, double value)
+static void board_process_line(
+    struct buf *out, const char *name, const struct seen *s, double value)
 {
     buf_addf(out, "%s{kind=\"%s\",index=\"%d\"} %.15g\n", name, s->kind, s->index, value);
 }
@@ -117,23 +119,27 @@ void board_process_metrics(const struct board *b, struct buf *out)
     struct seen all[BOARD_WORKERS + 1];
     size_t n = look_at_all(b, all);
 
-    head(out, "process_cpu_seconds_total", "counter", "Time of processors that it used.");
+    board_process_head(
+        out, "process_cpu_seconds_total", "counter", "Time of processors that it used.");
     for (size_t i = 0; i < n; i++)
-        line(out, "process_cpu_seconds_total", &all[i], all[i].cpu_s);
-    head(out, "process_resident_memory_bytes", "gauge", "Memory, with what processes share.");
+        board_process_line(out, "process_cpu_seconds_total", &all[i], all[i].cpu_s);
+    board_process_head(
+        out, "process_resident_memory_bytes", "gauge", "Memory, with what processes share.");
     for (size_t i = 0; i < n; i++)
-        line(out, "process_resident_memory_bytes", &all[i], (double)all[i].resident_bytes);
-    head(out, "process_virtual_memory_bytes", "gauge", "Addresses that it has.");
+        board_process_line(
+            out, "process_resident_memory_bytes", &all[i], (double)all[i].resident_bytes);
+    board_process_head(out, "process_virtual_memory_bytes", "gauge", "Addresses that it has.");
     for (size_t i = 0; i < n; i++)
-        line(out, "process_virtual_memory_bytes", &all[i], (double)all[i].virtual_bytes);
-    head(out, "process_start_time_seconds", "gauge", "When it began, since 1970.");
+        board_process_line(
+            out, "process_virtual_memory_bytes", &all[i], (double)all[i].virtual_bytes);
+    board_process_head(out, "process_start_time_seconds", "gauge", "When it began, since 1970.");
     for (size_t i = 0; i < n; i++)
-        line(out, "process_start_time_seconds", &all[i], all[i].start_s);
-    head(out, "process_open_fds", "gauge", "Open files and connections.");
+        board_process_line(out, "process_start_time_seconds", &all[i], all[i].start_s);
+    board_process_head(out, "process_open_fds", "gauge", "Open files and connections.");
     for (size_t i = 0; i < n; i++)
         if (all[i].fds >= 0)
-            line(out, "process_open_fds", &all[i], (double)all[i].fds);
-    head(out, "process_max_fds", "gauge", "How many it may have.");
+            board_process_line(out, "process_open_fds", &all[i], (double)all[i].fds);
+    board_process_head(out, "process_max_fds", "gauge", "How many it may have.");
     for (size_t i = 0; i < n; i++)
-        line(out, "process_max_fds", &all[i], (double)sysconf(_SC_OPEN_MAX));
+        board_process_line(out, "process_max_fds", &all[i], (double)sysconf(_SC_OPEN_MAX));
 }

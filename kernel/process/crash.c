@@ -50,13 +50,13 @@ static __thread struct activity *my_activity;
 
 /* ---- text without stdio ---- */
 
-static void put(const char *text)
+static void crash_put(const char *text)
 {
     while (*text && state.n < OUT_BYTES)
         state.out[state.n++] = *text++;
 }
 
-static void put_number(uint64_t value, unsigned base)
+static void crash_put_number(uint64_t value, unsigned base)
 {
     char digits[24];
     size_t at = sizeof(digits);
@@ -71,15 +71,15 @@ static void put_number(uint64_t value, unsigned base)
 
 static void put_hex(uint64_t value)
 {
-    put("0x");
-    put_number(value, 16);
+    crash_put("0x");
+    crash_put_number(value, 16);
 }
 
-static void put_line(const char *key, const char *value)
+static void crash_put_line(const char *key, const char *value)
 {
-    put(key);
-    put(value[0] ? value : "-");
-    put("\n");
+    crash_put(key);
+    crash_put(value[0] ? value : "-");
+    crash_put("\n");
 }
 
 /* ---- which file an address is in ---- */
@@ -91,7 +91,7 @@ struct mapping {
     size_t path_n;
 };
 
-static const char *read_hex(const char *p, uint64_t *ret)
+static const char *crash_read_hex(const char *p, uint64_t *ret)
 {
     *ret = 0;
     for (;; p++) {
@@ -112,13 +112,13 @@ static bool find_mapping(uint64_t address, struct mapping *m)
 
         while (*end && *end != '\n')
             end++;
-        p = read_hex(line, &m->from);
-        p = read_hex(*p ? p + 1 : p, &m->to);
+        p = crash_read_hex(line, &m->from);
+        p = crash_read_hex(*p ? p + 1 : p, &m->to);
         if (address >= m->from && address < m->to) {
             m->code = end - p > 4 && p[3] == 'x';
             for (int blanks = 0; p < end && blanks < 2; p++) /* permissions, then the offset */
                 blanks += *p == ' ';
-            read_hex(p, &m->offset);
+            crash_read_hex(p, &m->offset);
             while (p < end && *p != '/' && *p != '[')
                 p++;
             m->path = p;
@@ -186,7 +186,7 @@ static void registers_of(const ucontext_t *u, uint64_t *pc, uint64_t *fp, uint64
 /* Walks the frame pointers: each frame begins with the caller's frame pointer and the return
  * address. A call through a bad pointer has no frame yet: then the return address is on top of the
  * stack. */
-static void walk(const ucontext_t *u, struct frames *f)
+static void crash_walk(const ucontext_t *u, struct frames *f)
 {
     uint64_t pc, fp, sp, frame[2];
     struct mapping m;
@@ -209,18 +209,18 @@ static void put_frame(const char *mark, size_t number, uint64_t pc)
 {
     struct mapping m;
 
-    put(mark);
-    put_number(number, 10);
-    put(" ");
+    crash_put(mark);
+    crash_put_number(number, 10);
+    crash_put(" ");
     put_hex(pc);
     if (find_mapping(pc, &m)) {
-        put(" ");
+        crash_put(" ");
         for (size_t k = 0; k < m.path_n && state.n < OUT_BYTES; k++)
             state.out[state.n++] = m.path[k];
-        put("+");
+        crash_put("+");
         put_hex(pc - m.from + m.offset);
     }
-    put("\n");
+    crash_put("\n");
 }
 
 /* Scans the stack for words that point into code, which are shown as possible frames; old ones may
@@ -282,11 +282,11 @@ static void put_registers(const ucontext_t *u)
     uint64_t pc, fp, sp;
 
     registers_of(u, &pc, &fp, &sp);
-    put("registers: pc=");
+    crash_put("registers: pc=");
     put_hex(pc);
-    put(" sp=");
+    crash_put(" sp=");
     put_hex(sp);
-    put(" fp=");
+    crash_put(" fp=");
     put_hex(fp);
 #if defined(__x86_64__)
     static const char *const names[] = {" r8=", " r9=", " r10=", " r11=", " r12=", " r13=", " r14=",
@@ -295,57 +295,57 @@ static void put_registers(const ucontext_t *u)
     for (int i = 0; i < 15; i++) {
         if (!names[i][0])
             continue;
-        put(names[i]);
+        crash_put(names[i]);
         put_hex((uint64_t)u->uc_mcontext.gregs[i]);
     }
 #endif
-    put("\n");
+    crash_put("\n");
 }
 
 /* Writes the report. how: "signal" or "exit code"; name: of the signal. */
-static void report(const char *how, int number, const char *name, uint64_t address,
+static void crash_write_report(const char *how, int number, const char *name, uint64_t address,
     const ucontext_t *u, const struct timespec *now)
 {
     struct frames frames = {.count = 0}, possible = {.count = 0};
     bool busy = my_activity && atomic_load(&my_activity->since_us);
 
     read_maps();
-    walk(u, &frames);
+    crash_walk(u, &frames);
     if (frames.count < 4 || !plugin_in(&frames)) /* a call of the C library hides who made it */
         scan(u, &possible);
-    put("wharf crash report\ntime: ");
-    put_number((uint64_t)now->tv_sec, 10);
-    put("\npid: ");
-    put_number((uint64_t)getpid(), 10);
-    put("\n");
-    put(how);
-    put(": ");
-    put_number((uint64_t)number, 10);
-    put_line(" ", name);
-    put("address: ");
+    crash_put("wharf crash report\ntime: ");
+    crash_put_number((uint64_t)now->tv_sec, 10);
+    crash_put("\npid: ");
+    crash_put_number((uint64_t)getpid(), 10);
+    crash_put("\n");
+    crash_put(how);
+    crash_put(": ");
+    crash_put_number((uint64_t)number, 10);
+    crash_put_line(" ", name);
+    crash_put("address: ");
     put_hex(address);
-    put("\n");
-    put_line("plugin: ", blamed(&frames, &possible));
-    put_line("doing: ", busy ? my_activity->what : "");
-    put_line("request_id: ", busy ? my_activity->request_id : "");
+    crash_put("\n");
+    crash_put_line("plugin: ", blamed(&frames, &possible));
+    crash_put_line("doing: ", busy ? my_activity->what : "");
+    crash_put_line("request_id: ", busy ? my_activity->request_id : "");
     put_registers(u);
-    put("backtrace:\n");
+    crash_put("backtrace:\n");
     for (size_t i = 0; i < frames.count; i++)
         put_frame("#", i, frames.pc[i]);
     for (size_t i = 0; i < possible.count; i++)
         put_frame("?", i, possible.pc[i]);
 }
 
-static void file_name(char out[320], const struct timespec *now)
+static void crash_file_name(char out[320], const struct timespec *now)
 {
     size_t start = state.n;
 
-    put(state.dir);
-    put("/crash-");
-    put_number((uint64_t)now->tv_sec * 1000 + (uint64_t)now->tv_nsec / 1000000, 10);
-    put("-");
-    put_number((uint64_t)getpid(), 10);
-    put(".txt");
+    crash_put(state.dir);
+    crash_put("/crash-");
+    crash_put_number((uint64_t)now->tv_sec * 1000 + (uint64_t)now->tv_nsec / 1000000, 10);
+    crash_put("-");
+    crash_put_number((uint64_t)getpid(), 10);
+    crash_put(".txt");
     memcpy(out, state.out + start, state.n - start);
     out[state.n - start] = 0;
     state.n = start;
@@ -375,8 +375,8 @@ static void write_report(
     if (!becomes_writer())
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    file_name(file, &now);
-    report(how, number, name, address, u, &now);
+    crash_file_name(file, &now);
+    crash_write_report(how, number, name, address, u, &now);
     fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     for (size_t done = 0; fd >= 0 && done < state.n;) {
         ssize_t n = write(fd, state.out + done, state.n - done);

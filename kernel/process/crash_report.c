@@ -40,7 +40,8 @@ static long long wall_ms(int64_t monotonic_us)
 }
 
 /* Finds dir/crash-<milliseconds>-<pid>.txt. */
-static bool find(const char *dir, pid_t pid, long long since_ms, char *out, size_t size)
+static bool crash_report_find(
+    const char *dir, pid_t pid, long long since_ms, char *out, size_t size)
 {
     DIR *d = opendir(dir);
     char tail[32];
@@ -67,7 +68,7 @@ bool crash_read_report(const char *dir, pid_t pid, int64_t since_us, struct cras
     ssize_t n;
 
     *ret = none;
-    if (!find(dir, pid, wall_ms(since_us) - 1, ret->file, sizeof(ret->file)))
+    if (!crash_report_find(dir, pid, wall_ms(since_us) - 1, ret->file, sizeof(ret->file)))
         return false;
     text = malloc(REPORT_MAX);
     if (!text)

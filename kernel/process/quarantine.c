@@ -10,7 +10,7 @@
 
 enum { FILE_LIMIT = 64 * 1024 };
 
-static const char *place(const char *data, struct arena *a)
+static const char *quarantine_place(const char *data, struct arena *a)
 {
     return arena_printf(a, "%s/quarantine", data).p;
 }
@@ -18,7 +18,7 @@ static const char *place(const char *data, struct arena *a)
 size_t quarantine_read(const char *data, struct quarantined *ret)
 {
     struct arena *a = arena_new(0);
-    wharf_str text = file_read(place(data, a), FILE_LIMIT, a);
+    wharf_str text = file_read(quarantine_place(data, a), FILE_LIMIT, a);
     size_t n = 0;
 
     for (const char *p = text.p; p && *p && n < QUARANTINE_MAX;
@@ -43,7 +43,7 @@ bool quarantine_write(const char *data, const struct quarantined *list, size_t n
     for (size_t i = 0; i < n; i++)
         buf_addf(&out, "%s %s %" PRId64 " %" PRId64 "\n", list[i].name, list[i].since,
             list[i].crashes, list[i].window_s);
-    good = file_replace(place(data, a), buf_str(&out), 0644, a, ret_error);
+    good = file_replace(quarantine_place(data, a), buf_str(&out), 0644, a, ret_error);
     buf_done(&out);
     return good;
 }

@@ -71,7 +71,7 @@ static int give_one(const char *path, const struct stat *st, int type, struct FT
 
 /* Gives the user a file or a folder with all in it, when it is there and still root's. What the
  * user has already may lead anywhere, and is left alone. */
-static bool give(
+static bool user_give(
     const struct server_user *u, const char *path, struct arena *a, wharf_str *ret_error)
 {
     struct stat st;
@@ -102,11 +102,11 @@ bool user_take_places(
         return false;
     }
     for (size_t i = 0; good && i < sizeof(own) / sizeof(own[0]); i++)
-        good = give(u, arena_printf(a, "%s/%s", config->data, own[i]).p, a, ret_error);
+        good = user_give(u, arena_printf(a, "%s/%s", config->data, own[i]).p, a, ret_error);
     if (good && config->blob_dir[0])
-        good = give(u, config->blob_dir, a, ret_error);
+        good = user_give(u, config->blob_dir, a, ret_error);
     if (good)
-        good = give(u, config->crash_dir, a, ret_error);
+        good = user_give(u, config->crash_dir, a, ret_error);
     return good && user_make_logs(u, config, a, ret_error);
 }
 

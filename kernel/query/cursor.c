@@ -10,7 +10,7 @@
 
 enum { MAC = 16, HEAD = MAC + 2, CURSOR_MAX = 16384 };
 
-static void sign(const unsigned char *key, wharf_str fingerprint, const unsigned char *body,
+static void cursor_sign(const unsigned char *key, wharf_str fingerprint, const unsigned char *body,
     size_t n, unsigned char out[MAC])
 {
     crypto_auth_hmacsha256_state state;
@@ -36,7 +36,7 @@ wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_a
     memcpy(raw + HEAD, id.p, id.n);
     if (value_n)
         memcpy(raw + HEAD + id.n, value.p, value_n);
-    sign(key, q->fingerprint, raw + MAC, n - MAC, raw);
+    cursor_sign(key, q->fingerprint, raw + MAC, n - MAC, raw);
     sodium_bin2base64(text, room, raw, n, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     return (wharf_str){text, strlen(text)};
 }
@@ -54,7 +54,7 @@ bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, stru
         return false;
     if (n < HEAD || n - HEAD < raw[MAC + 1])
         return false;
-    sign(key, q->fingerprint, raw + MAC, n - MAC, mac);
+    cursor_sign(key, q->fingerprint, raw + MAC, n - MAC, mac);
     if (sodium_memcmp(mac, raw, MAC) != 0)
         return false;
     q->cursor_null = raw[MAC] == 1;
@@ -64,7 +64,7 @@ bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, stru
     return true;
 }
 
-static void hash_text(crypto_hash_sha256_state *state, wharf_str s)
+static void cursor_hash_text(crypto_hash_sha256_state *state, wharf_str s)
 {
     uint64_t n = s.n;
 
@@ -92,18 +92,18 @@ wharf_str cursor_fingerprint(struct arena *a, const struct definition *d,
     memcpy(sorted, pairs, n_pairs * sizeof(*pairs));
     qsort(sorted, n_pairs, sizeof(*sorted), pair_order);
     crypto_hash_sha256_init(&state);
-    hash_text(&state, o->organization);
-    hash_text(&state, str_z(d->name));
-    hash_text(&state, o->parent);
-    hash_text(&state, str_z(q->order ? q->order->name : ""));
-    hash_text(&state, q->descending ? WHARF_S("desc") : WHARF_S("asc"));
-    hash_text(&state, q->match_all ? WHARF_S("all") : WHARF_S("any"));
+    cursor_hash_text(&state, o->organization);
+    cursor_hash_text(&state, str_z(d->name));
+    cursor_hash_text(&state, o->parent);
+    cursor_hash_text(&state, str_z(q->order ? q->order->name : ""));
+    cursor_hash_text(&state, q->descending ? WHARF_S("desc") : WHARF_S("asc"));
+    cursor_hash_text(&state, q->match_all ? WHARF_S("all") : WHARF_S("any"));
     for (size_t i = 0; i < q->n_terms; i++)
-        hash_text(&state, q->terms[i]);
-    hash_text(&state, WHARF_S(""));
+        cursor_hash_text(&state, q->terms[i]);
+    cursor_hash_text(&state, WHARF_S(""));
     for (size_t i = 0; i < n_pairs; i++) {
-        hash_text(&state, sorted[i]->key);
-        hash_text(&state, sorted[i]->value);
+        cursor_hash_text(&state, sorted[i]->key);
+        cursor_hash_text(&state, sorted[i]->value);
     }
     crypto_hash_sha256_final(&state, out);
     return (wharf_str){(const char *)out, crypto_hash_sha256_BYTES};

@@ -161,7 +161,8 @@ const char *filter_parse(struct arena *a, const struct filter_pair *p, struct co
     return "can not be filtered by";
 }
 
-static bool equal(struct arena *a, const struct filter *f, wharf_str value, struct condition *c)
+static bool filter_equal(
+    struct arena *a, const struct filter *f, wharf_str value, struct condition *c)
 {
     struct item *item = ARENA_NEW(a, struct item);
     wharf_str *one = ARENA_NEW(a, wharf_str);
@@ -185,7 +186,7 @@ const struct condition *query_equal(
     struct condition *all = ARENA_ARRAY(a, struct condition, n + 1);
 
     for (size_t i = 0; i < n; i++) {
-        if (!filters[i] || !equal(a, filters[i], values[i], &all[i]))
+        if (!filters[i] || !filter_equal(a, filters[i], values[i], &all[i]))
             return NULL;
     }
     return all;

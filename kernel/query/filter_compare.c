@@ -7,7 +7,7 @@
 enum { NUMBER_FRACTION = 4 };
 
 /* Tells whether s has the form [ "-" ] ( "0" | nz {digit} ) [ "." 1*4digit ]. */
-static bool number_form(wharf_str s)
+static bool filter_compare_number_form(wharf_str s)
 {
     size_t i = 0, start, fraction;
 
@@ -28,10 +28,10 @@ static bool number_form(wharf_str s)
     return i == s.n && i > fraction && i - fraction <= NUMBER_FRACTION;
 }
 
-static const char *read_numbers(wharf_str *values, size_t n, int *ret_order)
+static const char *filter_compare_read_numbers(wharf_str *values, size_t n, int *ret_order)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!number_form(values[i]))
+        if (!filter_compare_number_form(values[i]))
             return "must be a number with at most 4 digits after the point";
     }
     *ret_order = n == 2 ? json_number_compare(values[0], values[1]) : 0;
@@ -71,7 +71,8 @@ static const char *read_values(struct arena *a, wharf_str list, bool dates, stru
         return "must have one value with this operator";
     values = ARENA_ARRAY(a, wharf_str, n);
     memcpy(values, items, n * sizeof(*values));
-    problem = dates ? read_dates(a, values, n, &order) : read_numbers(values, n, &order);
+    problem = dates ? read_dates(a, values, n, &order)
+                    : filter_compare_read_numbers(values, n, &order);
     if (!problem && pair && order >= 0)
         problem = "must have its smaller value first";
     c->values = values;

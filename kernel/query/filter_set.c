@@ -3,7 +3,7 @@
 #include "util/id.h"
 #include "util/str.h"
 
-static bool known_member(const struct filter *f, wharf_str *member)
+static bool filter_set_known_member(const struct filter *f, wharf_str *member)
 {
     size_t strip = f->strip && str_starts(*member, f->strip) ? strlen(f->strip) : 0;
     wharf_str bare = {member->p + strip, member->n - strip};
@@ -29,10 +29,11 @@ static bool foreign_operator(wharf_str value)
            filter_op(OPS_COMPARE, (wharf_str){value.p, (size_t)(colon - value.p)}, &kind, &negated);
 }
 
-static const char *check_member(const struct filter *f, wharf_str *member)
+static const char *filter_set_check_member(const struct filter *f, wharf_str *member)
 {
     if (f->type != FILTER_ID)
-        return known_member(f, member) ? NULL : "has a value that is not one of its members";
+        return filter_set_known_member(f, member) ? NULL
+                                                  : "has a value that is not one of its members";
     if (f->ids && !ids_fit(f->ids, *member))
         return "has a value that is no id of its kind";
     if (!f->ids &&
@@ -41,7 +42,7 @@ static const char *check_member(const struct filter *f, wharf_str *member)
     return NULL;
 }
 
-static const char *read_members(struct arena *a, wharf_str list, struct condition *c)
+static const char *filter_set_read_members(struct arena *a, wharf_str list, struct condition *c)
 {
     size_t n, k = 0;
     const wharf_str *items = filter_items(a, list, false, NULL, &n);
@@ -61,7 +62,7 @@ static const char *read_members(struct arena *a, wharf_str list, struct conditio
             return c->filter->nullable ? "takes !null only alone and without operator"
                                        : "is never null";
         values[k] = items[i];
-        problem = check_member(c->filter, &values[k++]);
+        problem = filter_set_check_member(c->filter, &values[k++]);
         if (problem)
             return problem;
     }
@@ -79,7 +80,7 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
     if (p->form == KEY_BRACKET) {
         if (!filter_op(OPS_SET, p->inner, &c->kind, &c->negated))
             return "must have one of the operators eq, !eq, in, !in";
-        return read_members(a, list, c);
+        return filter_set_read_members(a, list, c);
     }
     if (p->form == KEY_PLAIN && str_eqz(list, "!null") && p->filter->nullable) {
         c->kind = COND_NULL;
@@ -89,9 +90,10 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
     colon = p->form == KEY_PLAIN ? memchr(list.p, ':', list.n) : NULL;
     if (colon &&
         filter_op(OPS_SET, (wharf_str){list.p, (size_t)(colon - list.p)}, &c->kind, &c->negated))
-        return read_members(a, (wharf_str){colon + 1, list.n - (size_t)(colon + 1 - list.p)}, c);
+        return filter_set_read_members(
+            a, (wharf_str){colon + 1, list.n - (size_t)(colon + 1 - list.p)}, c);
     c->open = true;
-    return read_members(a, list, c);
+    return filter_set_read_members(a, list, c);
 }
 
 /* Parses dotted names: "shipment.created,parcel.*" or "!shipment.updated". */

@@ -85,7 +85,7 @@ static bool array_prefix(wharf_str *value, struct condition *c)
     return true;
 }
 
-static bool is_member(const struct filter *f, wharf_str value)
+static bool filter_text_is_member(const struct filter *f, wharf_str value)
 {
     for (size_t i = 0; i < f->n_members; i++) {
         if (str_eqz(value, f->members[i]))
@@ -125,7 +125,7 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
             return "must have a value after !";
         if (c->filter->field && c->filter->field->fold)
             items[i].value = utf8_lower(a, items[i].value);
-        if (!is_member(c->filter, items[i].value))
+        if (!filter_text_is_member(c->filter, items[i].value))
             return "has a value that is not one of its members";
         if (c->filter->ids && !ids_fit(c->filter->ids, items[i].value))
             return "has a value that is no id of its kind";

@@ -15,7 +15,7 @@ struct pairs {
     size_t n;
 };
 
-static void add(struct pairs *out, wharf_str key, struct buf *value, bool good)
+static void from_json_add(struct pairs *out, wharf_str key, struct buf *value, bool good)
 {
     struct query_pair *p = &out->list[out->n++];
 
@@ -26,7 +26,7 @@ static void add(struct pairs *out, wharf_str key, struct buf *value, bool good)
 }
 
 /* Writes the text of a scalar; arrays and objects have none. */
-static bool scalar(const struct wharf_json *v, struct buf *out)
+static bool from_json_scalar(const struct wharf_json *v, struct buf *out)
 {
     switch ((enum json_type)v->type) {
     case JSON_STRING:
@@ -57,7 +57,7 @@ static bool elements(const struct wharf_json *array, bool escapes, struct buf *o
     for (const struct wharf_json *v = array->child; v; v = v->next) {
         if (v != array->child)
             buf_addc(out, ',');
-        good = scalar(v, &one) && good;
+        good = from_json_scalar(v, &one) && good;
         for (size_t i = 0; i < one.n; i++) {
             if (one.p[i] == ',') {
                 good = good && escapes;
@@ -73,11 +73,12 @@ static bool elements(const struct wharf_json *array, bool escapes, struct buf *o
     return good;
 }
 
-static bool value_text(const struct filter *f, const struct wharf_json *v, struct buf *out)
+static bool from_json_value_text(
+    const struct filter *f, const struct wharf_json *v, struct buf *out)
 {
     bool escapes = f && (f->type == FILTER_ARRAY || f->type == FILTER_TEXT);
 
-    return json_is(v, JSON_ARRAY) ? elements(v, escapes, out) : scalar(v, out);
+    return json_is(v, JSON_ARRAY) ? elements(v, escapes, out) : from_json_scalar(v, out);
 }
 
 /* Adds the pairs of {"gte": ..., "lt": ...}, or the keys of metadata. */
@@ -87,16 +88,17 @@ static void add_object(
     bool metadata = f && f->type == FILTER_METADATA;
 
     if (object->count == 0)
-        add(out, object->key, value, false);
+        from_json_add(out, object->key, value, false);
     for (const struct wharf_json *v = object->child; v; v = v->next) {
         wharf_str key = arena_printf(out->a, "%s[%s]", object->key.p, v->key.p);
         bool good = !v->key_nul && v->key.n;
 
         if (metadata)
             buf_addz(value, "equals:");
-        good = (metadata ? !json_is(v, JSON_NULL) && scalar(v, value) : value_text(f, v, value)) &&
+        good = (metadata ? !json_is(v, JSON_NULL) && from_json_scalar(v, value)
+                         : from_json_value_text(f, v, value)) &&
                good;
-        add(out, key, value, good);
+        from_json_add(out, key, value, good);
     }
 }
 
@@ -120,9 +122,9 @@ void query_from_json(struct arena *a, const struct definition *d, const struct w
         if (json_is(v, JSON_OBJECT) && plain)
             add_object(&out, f, v, &value);
         else {
-            bool good = value_text(f, v, &value) && !v->key_nul;
+            bool good = from_json_value_text(f, v, &value) && !v->key_nul;
 
-            add(&out, list ? arena_printf(a, "%s[in]", v->key.p) : v->key, &value, good);
+            from_json_add(&out, list ? arena_printf(a, "%s[in]", v->key.p) : v->key, &value, good);
         }
     }
     buf_done(&value);

@@ -82,7 +82,7 @@ static void location_visible(
     sql_add(s, f->nullable ? ")" : "");
 }
 
-static void locations(struct sql *s, const struct definition *d, const struct access *who)
+static void list_sql_locations(struct sql *s, const struct definition *d, const struct access *who)
 {
     const struct field *device = who->device_id.n ? d->audience.device : NULL;
     wharf_str column;
@@ -132,14 +132,15 @@ static void through(
         " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
         audience->through->column, audience->through->column, of->storage.table, s->organization);
     if (places)
-        locations(s, of, who);
+        list_sql_locations(s, of, who);
     people(s, &of->audience, who);
     sql_add(s, "))");
 }
 
 /* Writes that a row is still kept. What is over is hidden from the moment on, whenever it will be
  * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
-static void kept(struct sql *s, const struct definition_storage *storage, const struct access *who)
+static void list_sql_kept(
+    struct sql *s, const struct definition_storage *storage, const struct access *who)
 {
     int days = storage->retain == RETAIN_LOGS       ? who->log_days
                : storage->retain == RETAIN_REQUESTS ? who->request_log_days
@@ -186,7 +187,8 @@ static const char *recorded_column(struct sql *s, const struct field *f)
     return f ? arena_printf(s->arena, "t.%s", f->column).p : NULL;
 }
 
-static void recorded(struct sql *s, const struct definition_recorded *by, const struct access *who)
+static void list_sql_recorded(
+    struct sql *s, const struct definition_recorded *by, const struct access *who)
 {
     const struct recorded_sql r = {recorded_column(s, by->locations),
         recorded_column(s, by->audience), recorded_column(s, by->resource),
@@ -196,14 +198,14 @@ static void recorded(struct sql *s, const struct definition_recorded *by, const 
 }
 
 /* Writes " AND ...": what is seen of rows, whether deleted or not. */
-static void seen(
+static void list_sql_seen(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    kept(s, &d->storage, who);
+    list_sql_kept(s, &d->storage, who);
     if (locations_too && d->recorded.audience)
-        recorded(s, &d->recorded, who);
+        list_sql_recorded(s, &d->recorded, who);
     else if (locations_too && !who->all_locations)
-        locations(s, d, who);
+        list_sql_locations(s, d, who);
     if (d->audience.through)
         through(s, &d->audience, who);
     people(s, &d->audience, who);
@@ -214,7 +216,7 @@ void query_visible(
 {
     bind_organization(s, d, who);
     sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
-    seen(s, d, who, locations_too);
+    list_sql_seen(s, d, who, locations_too);
 }
 
 /* ---- rows that filters name ---- */
@@ -259,7 +261,7 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
     bind_organization(s, d, who);
     sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->storage.table,
         s->organization);
-    seen(s, d, who, true);
+    list_sql_seen(s, d, who, true);
     if (!reads_named(f, who))
         sql_add(s, " AND false");
     s->organization = organization;
@@ -431,7 +433,7 @@ static bool usual(const struct definition_list *list, int64_t rows)
  * longer than reading the page. Where rows are chosen by nothing but their organization the limit
  * is written out, and the plan is made once; with other conditions the best plan depends on their
  * values, and stays made for each. */
-static bool limit(
+static bool list_sql_limit(
     struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
     if (one_plan && q->page == 1 && usual(&d->list, q->limit)) {
@@ -493,7 +495,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     relevant_rows(s, d, q, who, extra, arg);
     search_folded(s, d, q);
     sql_add(s, " ORDER BY 2 DESC, 1");
-    limit(s, d, q, false);
+    list_sql_limit(s, d, q, false);
     sql_addf(s,
         ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",
         d->storage.table, s->organization);
@@ -517,7 +519,7 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
     if (q->cursor && q->cursor_id.n)
         after_cursor(s, q);
     order_by(s, q);
-    one_plan = limit(s, d, q, one_plan);
+    one_plan = list_sql_limit(s, d, q, one_plan);
     if (skips) {
         sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->storage.table,
             s->organization);

@@ -77,7 +77,7 @@ static bool problem_code(struct parse *p, const char *code, wharf_str param, con
     return false;
 }
 
-static bool problem(struct parse *p, wharf_str param, const char *text)
+static bool parse_problem(struct parse *p, wharf_str param, const char *text)
 {
     return problem_code(p, ERR_PARAM_INVALID, param, text);
 }
@@ -98,19 +98,19 @@ bool query_whole(wharf_str s, int64_t *ret)
     return true;
 }
 
-static bool read_limit(struct parse *p, wharf_str value)
+static bool parse_read_limit(struct parse *p, wharf_str value)
 {
     int64_t max = p->d->list.max;
 
     if (str_eqz(value, "all"))
         p->q->limit = max;
     else if (!query_whole(value, &p->q->limit) || p->q->limit > max)
-        return problem(p, WHARF_S("limit"),
+        return parse_problem(p, WHARF_S("limit"),
             arena_printf(p->a, "must be a whole number from 1 to %lld, or all", (long long)max).p);
     return true;
 }
 
-static bool read_order(struct parse *p, wharf_str value)
+static bool parse_read_order(struct parse *p, wharf_str value)
 {
     if (str_eqz(value, "_relevance") && p->d->list.n_searches) {
         p->relevance_asked = true;
@@ -122,12 +122,12 @@ static bool read_order(struct parse *p, wharf_str value)
             return true;
         }
     }
-    return problem(p, WHARF_S("order_by"),
+    return parse_problem(p, WHARF_S("order_by"),
         p->d->list.n_sorts ? "must be a field that this list sorts by"
                            : "can't be chosen: this list has one order");
 }
 
-static bool is_space(char c)
+static bool parse_is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -158,7 +158,7 @@ static bool may_be_word(uint32_t cp)
     return false;
 }
 
-static bool is_word(wharf_str term)
+static bool parse_is_word(wharf_str term)
 {
     uint32_t cp = 0;
 
@@ -167,25 +167,25 @@ static bool is_word(wharf_str term)
     return term.n && utf8_step(term.p, term.n, &cp) && may_be_word(cp);
 }
 
-static bool read_search(struct parse *p, wharf_str value)
+static bool parse_read_search(struct parse *p, wharf_str value)
 {
     wharf_str *terms = ARENA_ARRAY(p->a, wharf_str, value.n / TERM_CHARS + 1);
     bool any = false;
 
     if (utf8_length(value.p, value.n) > SEARCH_CHARS)
-        return problem(p, WHARF_S("search"), "must have at most 256 characters");
+        return parse_problem(p, WHARF_S("search"), "must have at most 256 characters");
     p->q->terms = terms;
     for (size_t i = 0, start; i < value.n;) {
         wharf_str term;
 
-        for (; i < value.n && is_space(value.p[i]); i++)
+        for (; i < value.n && parse_is_space(value.p[i]); i++)
             ;
         start = i;
-        for (; i < value.n && !is_space(value.p[i]); i++)
+        for (; i < value.n && !parse_is_space(value.p[i]); i++)
             ;
         term = arena_dup(p->a, value.p + start, i - start);
         any = any || term.n;
-        if (is_word(term) && !known_term(p->q, term))
+        if (parse_is_word(term) && !known_term(p->q, term))
             terms[p->q->n_terms++] = term;
     }
     p->q->finds_nothing = any && !p->q->n_terms;
@@ -206,14 +206,15 @@ static const struct field *shown_field(const struct parse *p, wharf_str name)
     return NULL;
 }
 
-static bool read_fields(struct parse *p, wharf_str value)
+static bool parse_read_fields(struct parse *p, wharf_str value)
 {
     size_t n, k = 0;
     const wharf_str *names = filter_items(p->a, value, false, NULL, &n);
     const struct field **only;
 
     if (!names)
-        return problem(p, WHARF_S("fields"), "must be a list of field names with commas between");
+        return parse_problem(
+            p, WHARF_S("fields"), "must be a list of field names with commas between");
     p->q->only = only = ARENA_ARRAY(p->a, const struct field *, n);
     for (size_t i = 0; i < n; i++) {
         const struct field *f = shown_field(p, names[i]);
@@ -221,7 +222,7 @@ static bool read_fields(struct parse *p, wharf_str value)
         if (f)
             only[k++] = f;
         else if (!str_eqz(names[i], "id") && !str_eqz(names[i], "object"))
-            return problem(p, WHARF_S("fields"),
+            return parse_problem(p, WHARF_S("fields"),
                 arena_printf(p->a, "must name fields of this resource only; \"%.*s\" is none",
                     (int)names[i].n, names[i].p)
                     .p);
@@ -230,21 +231,22 @@ static bool read_fields(struct parse *p, wharf_str value)
     return true;
 }
 
-static bool read_words(struct parse *p, enum control c, wharf_str value)
+static bool parse_read_words(struct parse *p, enum control c, wharf_str value)
 {
     bool truth = false;
 
     if (c == C_DIRECTION) {
         if (!str_eqz(value, "asc") && !str_eqz(value, "desc"))
-            return problem(p, WHARF_S("direction"), "must be asc or desc");
+            return parse_problem(p, WHARF_S("direction"), "must be asc or desc");
         p->q->descending = str_eqz(value, "desc");
     } else if (c == C_STRATEGY) {
         if (!str_eqz(value, "match_all") && !str_eqz(value, "match_any"))
-            return problem(p, WHARF_S("search_strategy"), "must be match_any or match_all");
+            return parse_problem(p, WHARF_S("search_strategy"), "must be match_any or match_all");
         p->q->match_all = str_eqz(value, "match_all");
     } else if (c == C_TOTAL) {
         if (!str_eqz(value, "estimated") && !query_truth(value, &truth))
-            return problem(p, WHARF_S("include_total_count"), "must be true, false or estimated");
+            return parse_problem(
+                p, WHARF_S("include_total_count"), "must be true, false or estimated");
         p->q->total = str_eqz(value, "estimated") ? TOTAL_ESTIMATED
                       : truth                     ? TOTAL_EXACT
                                                   : TOTAL_NONE;
@@ -257,47 +259,48 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
     wharf_str name = str_z(control_names[c]), value = pair->value;
 
     if (pair->key.n != name.n)
-        return problem(p, name, "takes no operator");
+        return parse_problem(p, name, "takes no operator");
     if (p->seen[c])
-        return problem(p, name, "must be sent once");
+        return parse_problem(p, name, "must be sent once");
     p->seen[c] = true;
     if (value.n == 0 && c != C_SEARCH)
-        return problem(p, name, "must have a value");
+        return parse_problem(p, name, "must have a value");
     if (c == C_DIRECTION && !p->d->list.n_sorts)
-        return problem(p, name, "can't be chosen: this list has one order");
+        return parse_problem(p, name, "can't be chosen: this list has one order");
     switch (c) {
     case C_PAGE:
-        return query_whole(value, &p->q->page) || problem(p, name, "must be a whole number from 1");
+        return query_whole(value, &p->q->page) ||
+               parse_problem(p, name, "must be a whole number from 1");
     case C_LIMIT:
-        return read_limit(p, value);
+        return parse_read_limit(p, value);
     case C_CURSOR:
         p->q->cursor = true;
         p->cursor = value;
         return true;
     case C_ORDER:
-        return read_order(p, value);
+        return parse_read_order(p, value);
     case C_SEARCH:
-        return read_search(p, value);
+        return parse_read_search(p, value);
     case C_FIELDS:
-        return read_fields(p, value);
+        return parse_read_fields(p, value);
     case C_DIRECTION:
     case C_STRATEGY:
     case C_TOTAL:
     case C_COUNT:
         break;
     }
-    return read_words(p, c, value);
+    return parse_read_words(p, c, value);
 }
 
 /* Tells whether the pair is include_<x> of a link whose module is not there; tells the problem
  * then. */
-static bool left_out(struct parse *p, const struct query_pair *pair)
+static bool parse_left_out(struct parse *p, const struct query_pair *pair)
 {
     for (size_t i = 0; i < p->d->n_links; i++) {
         if (!str_starts(pair->key, "include_") ||
             !str_eqz((wharf_str){pair->key.p + 8, pair->key.n - 8}, p->d->links[i]))
             continue;
-        problem(p, pair->key,
+        parse_problem(p, pair->key,
             arena_printf(p->a, "needs the module %s, which is not enabled", p->d->links[i]).p);
         return true;
     }
@@ -327,12 +330,12 @@ static bool read_include(struct parse *p, const struct query_pair *pair)
             ((const char **)p->q->embeds)[p->q->n_embeds++] = p->o->embeds[i];
     }
     if (known && !good)
-        problem(p, pair->key, "must be true or false");
-    return known || left_out(p, pair);
+        parse_problem(p, pair->key, "must be true or false");
+    return known || parse_left_out(p, pair);
 }
 
 /* Joins a repeat without operator to the list that is already there. */
-static const char *join(struct parse *p, struct condition *old, const struct condition *more)
+static const char *parse_join(struct parse *p, struct condition *old, const struct condition *more)
 {
     wharf_str *values;
     size_t n = old->n_values + more->n_values;
@@ -364,7 +367,8 @@ static bool lifts_assumed(
     return false;
 }
 
-static bool read_filter(struct parse *p, const struct filter *f, const struct query_pair *pair)
+static bool parse_read_filter(
+    struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
     struct filter_pair fp = {.filter = f, .value = pair->value};
     struct condition c;
@@ -372,19 +376,20 @@ static bool read_filter(struct parse *p, const struct filter *f, const struct qu
 
     fp.form = filter_key(pair->key, &fp.inner);
     if (p->n_filters == FILTER_PAIRS)
-        return problem(p, query_base(pair->key), "is one filter too many: a request takes 50");
+        return parse_problem(
+            p, query_base(pair->key), "is one filter too many: a request takes 50");
     p->filters[p->n_filters++] = pair;
     if (lifts_assumed(p, f, pair))
         return true;
     text = filter_parse(p->a, &fp, &c);
     for (size_t i = 0; !text && c.open && i < p->q->n_conditions; i++) {
         if (p->conditions[i].open && p->conditions[i].filter == f) {
-            text = join(p, &p->conditions[i], &c);
-            return !text || problem(p, query_base(pair->key), text);
+            text = parse_join(p, &p->conditions[i], &c);
+            return !text || parse_problem(p, query_base(pair->key), text);
         }
     }
     if (text)
-        return problem(p, query_base(pair->key), text);
+        return parse_problem(p, query_base(pair->key), text);
     p->conditions[p->q->n_conditions++] = c;
     return true;
 }
@@ -419,7 +424,7 @@ static void assume_filters(struct parse *p)
 
 /* ---- list.errors: problems in an order of their own ---- */
 
-static bool among(const char *const *names, wharf_str name)
+static bool parse_among(const char *const *names, wharf_str name)
 {
     for (; *names; names++) {
         if (str_eqz(name, *names))
@@ -436,7 +441,7 @@ static bool is_unnamed(const struct parse *p, const struct filter *f, const stru
     bool negated;
     wharf_str inner;
 
-    if (!p->problems || !among(p->d->list.errors_unnamed, query_base(pair->key)))
+    if (!p->problems || !parse_among(p->d->list.errors_unnamed, query_base(pair->key)))
         return false;
     if (f->type != FILTER_DATE)
         return true;
@@ -492,9 +497,9 @@ static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pa
     for (size_t i = 0; param && i < param->n_words; i++)
         good = good || str_eqz(pair->value, param->words[i]);
     if (param && !good)
-        problem(p, base, arena_printf(p->a, "must be %s", param_words(p->a, param)).p);
+        parse_problem(p, base, arena_printf(p->a, "must be %s", param_words(p->a, param)).p);
     else if (param && !is_id_of(param, pair->value))
-        problem(p, base, "has a value that is no id of its kind");
+        parse_problem(p, base, "has a value that is no id of its kind");
     return param != NULL;
 }
 
@@ -511,16 +516,16 @@ static bool is_former(const struct definition_list *list, wharf_str name)
 static bool is_malformed(struct parse *p, wharf_str base, const struct query_pair *pair)
 {
     if (pair->broken) {
-        problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
+        parse_problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
     } else if (pair->misnamed) {
-        p->unnamed = p->problems && among(p->d->list.errors_unnamed, base);
-        problem(p, base.n ? base : pair->key,
+        p->unnamed = p->problems && parse_among(p->d->list.errors_unnamed, base);
+        parse_problem(p, base.n ? base : pair->key,
             "must be a name, or a name with an operator in brackets, like created_at[gte]");
     }
     return pair->broken || pair->misnamed;
 }
 
-static void read_pair(struct parse *p, const struct query_pair *pair)
+static void parse_read_pair(struct parse *p, const struct query_pair *pair)
 {
     wharf_str base = query_base(pair->key);
     const struct filter *f = NULL;
@@ -542,11 +547,11 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     }
     p->unnamed = f && is_unnamed(p, f, pair);
     if (f)
-        read_filter(p, f, pair);
+        parse_read_filter(p, f, pair);
     else if (!p->view && is_former(&p->d->list, base))
-        problem(p, base, "no longer exists");
+        parse_problem(p, base, "no longer exists");
     else if (p->o->strict)
-        problem(p, base, "is not a parameter of this route");
+        parse_problem(p, base, "is not a parameter of this route");
 }
 
 static void settle_order(struct parse *p)
@@ -555,7 +560,7 @@ static void settle_order(struct parse *p)
     int64_t most = p->d->list.search_max ? p->d->list.search_max : SEARCH_LIMIT;
 
     if (p->relevance_asked && !p->seen[C_SEARCH])
-        problem(p, WHARF_S("order_by"), "takes _relevance only together with search");
+        parse_problem(p, WHARF_S("order_by"), "takes _relevance only together with search");
     q->relevance = q->n_terms && (p->relevance_asked || !p->seen[C_ORDER]);
     if (q->relevance)
         q->order = NULL;
@@ -564,12 +569,12 @@ static void settle_order(struct parse *p)
         q->limit = most;
 }
 
-static void settle_place(struct parse *p)
+static void parse_settle_place(struct parse *p)
 {
     struct list_query *q = p->q;
 
     if (q->cursor && p->seen[C_PAGE])
-        problem(p, WHARF_S("page"), "can not be sent together with cursor");
+        parse_problem(p, WHARF_S("page"), "can not be sent together with cursor");
     else if (!q->cursor && (q->page - 1) > SKIP_MAX / q->limit)
         problem_code(p, ERR_PAGINATION_TOO_DEEP, WHARF_S("page"),
             "is too deep: walk longer lists with cursor=start");
@@ -577,7 +582,7 @@ static void settle_place(struct parse *p)
         return;
     q->page = 0;
     if (q->relevance)
-        problem(p, WHARF_S("cursor"), "needs an order: send order_by together with search");
+        parse_problem(p, WHARF_S("cursor"), "needs an order: send order_by together with search");
     if (!p->bad && !str_eqz(p->cursor, "start") &&
         !cursor_read(p->a, p->cursor, p->o->cursor_key, q))
         problem_code(p, ERR_CURSOR_INVALID, WHARF_S("cursor"),
@@ -645,12 +650,12 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
     p.q->asked = pairs;
     p.q->n_asked = n_pairs;
     for (size_t i = 0; i < n_pairs; i++)
-        read_pair(&p, &pairs[i]);
+        parse_read_pair(&p, &pairs[i]);
     p.unnamed = false;
     assume_filters(&p);
     settle_order(&p);
     p.q->fingerprint = cursor_fingerprint(a, d, options, p.q, p.filters, p.n_filters);
-    settle_place(&p);
+    parse_settle_place(&p);
     collect_locations(&p);
     if (p.problems)
         tell_in_order(&p);
@@ -668,7 +673,7 @@ const struct view_query *query_parse_view(struct arena *a, const struct definiti
     p.arg = arg;
     p.view = true;
     for (size_t i = 0; i < n_pairs; i++)
-        read_pair(&p, &pairs[i]);
+        parse_read_pair(&p, &pairs[i]);
     *view = (struct view_query){.only = p.q->only,
         .n_only = p.q->n_only,
         .includes = p.q->includes,

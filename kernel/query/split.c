@@ -2,7 +2,7 @@
 #include "query/filter.h"
 #include "util/str.h"
 
-static int hex(char c)
+static int split_hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -14,7 +14,7 @@ static int hex(char c)
 }
 
 /* Decodes into the arena. What can't be decoded ends the text and sets *broken. */
-static wharf_str decode(struct arena *a, const char *p, size_t n, bool *broken)
+static wharf_str split_decode(struct arena *a, const char *p, size_t n, bool *broken)
 {
     char *out = arena_alloc(a, n + 1);
     size_t k = 0;
@@ -26,8 +26,8 @@ static wharf_str decode(struct arena *a, const char *p, size_t n, bool *broken)
             out[k++] = p[i] == '+' ? ' ' : p[i];
             continue;
         }
-        high = n - i > 2 ? hex(p[i + 1]) : -1;
-        low = n - i > 2 ? hex(p[i + 2]) : -1;
+        high = n - i > 2 ? split_hex(p[i + 1]) : -1;
+        low = n - i > 2 ? split_hex(p[i + 2]) : -1;
         if (high < 0 || low < 0 || (high == 0 && low == 0)) {
             *broken = true;
             break;
@@ -62,9 +62,9 @@ static void split_pair(struct arena *a, const char *p, size_t n, struct query_pa
     const char *eq = memchr(p, '=', n);
     size_t key = eq ? (size_t)(eq - p) : n;
 
-    pair->key = decode(a, p, key, &pair->broken);
+    pair->key = split_decode(a, p, key, &pair->broken);
     pair->misnamed = name_broken(pair->key);
-    pair->value = eq ? decode(a, eq + 1, n - key - 1, &pair->broken) : (wharf_str){"", 0};
+    pair->value = eq ? split_decode(a, eq + 1, n - key - 1, &pair->broken) : (wharf_str){"", 0};
 }
 
 bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_pairs,

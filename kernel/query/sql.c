@@ -33,7 +33,7 @@ void sql_addf(struct sql *s, const char *fmt, ...)
     va_end(ap);
 }
 
-static size_t keep(struct sql *s, struct sql_arg arg)
+static size_t sql_keep_arg(struct sql *s, struct sql_arg arg)
 {
     if (s->n_args == s->cap_args) {
         size_t cap = s->cap_args ? s->cap_args * 2 : 16;
@@ -52,7 +52,7 @@ size_t sql_keep(struct sql *s, wharf_str value)
 {
     wharf_str copy = arena_dup_str(s->arena, value);
 
-    return keep(s, (struct sql_arg){copy.p, copy.n});
+    return sql_keep_arg(s, (struct sql_arg){copy.p, copy.n});
 }
 
 void sql_bind(struct sql *s, wharf_str value)
@@ -67,14 +67,14 @@ void sql_bind_int(struct sql *s, int64_t value)
 
 void sql_bind_null(struct sql *s)
 {
-    sql_addf(s, "$%zu", keep(s, (struct sql_arg){NULL, 0}));
+    sql_addf(s, "$%zu", sql_keep_arg(s, (struct sql_arg){NULL, 0}));
 }
 
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n)
 {
     wharf_str list = wharf_array(values, n, arena_alloc(s->arena, wharf_array_room(values, n)));
 
-    sql_addf(s, "$%zu", keep(s, (struct sql_arg){list.p, list.n}));
+    sql_addf(s, "$%zu", sql_keep_arg(s, (struct sql_arg){list.p, list.n}));
 }
 
 void sql_bind_set(struct sql *s, const wharf_str *values, size_t n, const char *type)
@@ -110,5 +110,5 @@ void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n)
         out[k++] = '"';
     }
     out[k++] = '}';
-    sql_addf(s, "$%zu", keep(s, (struct sql_arg){out, k}));
+    sql_addf(s, "$%zu", sql_keep_arg(s, (struct sql_arg){out, k}));
 }

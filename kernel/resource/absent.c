@@ -20,7 +20,7 @@ static const char *note_file(struct arena *a, const char *data, const char *modu
 
 /* ---- what is left out ---- */
 
-static void add_route(struct wharf_decl *d, const struct absent *m, wharf_str text)
+static void absent_add_route(struct wharf_decl *d, const struct absent *m, wharf_str text)
 {
     const char *space = memchr(text.p, ' ', text.n);
     struct route *r;
@@ -89,7 +89,7 @@ void absent_add(struct wharf_decl *d, const struct config *config, const char *q
                 out[i]->name);
         for (const struct wharf_json *r = all[i].routes ? all[i].routes->child : NULL; r;
              r = r->next)
-            add_route(d, &all[i], r->text);
+            absent_add_route(d, &all[i], r->text);
     }
     d->engine->absent = all;
     d->engine->n_absent = n;

@@ -101,7 +101,7 @@ static bool check_recorded(
     return false;
 }
 
-static bool check_place(
+static bool access_check_place(
     struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     wharf_str set, id = record_location(rec);
@@ -128,7 +128,7 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
 
     if (d->recorded.audience)
         return check_recorded(req, &d->recorded, rec);
-    if (!check_place(req, d, rec))
+    if (!access_check_place(req, d, rec))
         return false;
     if (!d->audience.users || !user.n || everybodys(&d->audience, rec) ||
         seen_among(record_text(rec, d->audience.users), user))

@@ -54,7 +54,7 @@ enum settled { SETTLED, AS_ABSENT, AS_VALUE };
 
 /* Sets the column's empty value: null, or for columns that can't be null the empty array or
  * object. */
-static void clear(struct checker *c, const struct field *f, struct value *ret)
+static void body_clear(struct checker *c, const struct field *f, struct value *ret)
 {
     static const struct wharf_json nothing[] = {{.type = JSON_ARRAY}, {.type = JSON_OBJECT}};
     struct wharf_json *set;
@@ -75,7 +75,7 @@ static void clear(struct checker *c, const struct field *f, struct value *ret)
     }
 }
 
-static enum settled settle(struct checker *c, const struct field *f, enum blank_rule rule,
+static enum settled body_settle(struct checker *c, const struct field *f, enum blank_rule rule,
     bool empty, wharf_str path, struct value *ret)
 {
     /* Fields that must be there can't be taken away, whatever their column could hold. */
@@ -83,14 +83,14 @@ static enum settled settle(struct checker *c, const struct field *f, enum blank_
         rule = BLANK_REJECT;
     switch (rule) {
     case BLANK_CLEAR:
-        clear(c, f, ret);
+        body_clear(c, f, ret);
         return SETTLED;
     case BLANK_IGNORE:
         return AS_ABSENT;
     case BLANK_KEEP:
         if (empty)
             return AS_VALUE;
-        clear(c, f, ret);
+        body_clear(c, f, ret);
         return SETTLED;
     case BLANK_REJECT:
         break;
@@ -107,7 +107,7 @@ static enum settled settle(struct checker *c, const struct field *f, enum blank_
 }
 
 /* Tells whether v is an empty text: only what is sent as a text can be one. */
-static bool is_empty(const struct field *f, const struct wharf_json *v)
+static bool body_is_empty(const struct field *f, const struct wharf_json *v)
 {
     wharf_str s = v->text;
 
@@ -126,9 +126,9 @@ static enum settled check_sent(struct checker *c, const struct field *f, const s
     enum settled how = AS_VALUE;
 
     if (v->type == JSON_NULL)
-        how = settle(c, f, f->on_null, false, path, ret);
-    else if (is_empty(f, v))
-        how = settle(c, f, f->on_empty, true, path, ret);
+        how = body_settle(c, f, f->on_null, false, path, ret);
+    else if (body_is_empty(f, v))
+        how = body_settle(c, f, f->on_empty, true, path, ret);
     if (how != AS_VALUE)
         return how;
     if (f->kind == FIELD_CHILDREN)
@@ -190,7 +190,7 @@ void body_fields(struct checker *c, const struct field *fields, size_t n,
     }
 }
 
-static bool named(const struct field *fields, size_t n, wharf_str name)
+static bool body_named(const struct field *fields, size_t n, wharf_str name)
 {
     for (size_t i = 0; i < n; i++)
         if (str_eqz(name, fields[i].name))
@@ -204,7 +204,7 @@ void body_unknown(struct checker *c, const struct field *fields, size_t n,
     for (const struct wharf_json *m = body->child; m; m = m->next) {
         wharf_str path;
 
-        if (named(fields, n, m->key))
+        if (body_named(fields, n, m->key))
             continue;
         /* U+0000 is refused wherever it stands (section 2.3). */
         if (!body_clean_member(c, m, base) || !(c->flags & BODY_STRICT) ||

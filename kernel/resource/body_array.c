@@ -49,7 +49,7 @@ static struct entries sorted(struct arena *a, const struct wharf_json *list)
 }
 
 /* Returns the first equal element, or NULL. */
-static const struct entry *find(const struct entries *e, wharf_str text)
+static const struct entry *body_array_find(const struct entries *e, wharf_str text)
 {
     struct entry key = {text, 0};
 
@@ -150,7 +150,8 @@ static const struct wharf_json *checked_list(struct checker *c, const struct fie
                                                                                         : NULL;
 }
 
-static struct wharf_json *member(struct arena *a, const char *key, const struct wharf_json *v)
+static struct wharf_json *body_array_member(
+    struct arena *a, const char *key, const struct wharf_json *v)
 {
     struct wharf_json *m = ARENA_NEW(a, struct wharf_json);
 
@@ -161,7 +162,7 @@ static struct wharf_json *member(struct arena *a, const char *key, const struct 
 }
 
 /* Sets {"set": list} for what replaces the stored array; on create the array itself. */
-static void replace(
+static void body_array_replace(
     struct checker *c, const struct field *f, const struct wharf_json *list, struct value *ret)
 {
     struct wharf_json *set;
@@ -172,7 +173,7 @@ static void replace(
         return;
     set = ARENA_NEW(c->arena, struct wharf_json);
     *set = (struct wharf_json){
-        .type = JSON_OBJECT, .count = 1, .child = member(c->arena, "set", list)};
+        .type = JSON_OBJECT, .count = 1, .child = body_array_member(c->arena, "set", list)};
     ret->json = set;
     ret->set_input = true;
 }
@@ -184,7 +185,7 @@ static void not_in_both(struct checker *c, const struct wharf_json *add,
     size_t index = 0;
 
     for (const struct wharf_json *e = add->child; e; e = e->next, index++) {
-        const struct entry *same = find(&removed, e->text);
+        const struct entry *same = body_array_find(&removed, e->text);
         wharf_str at = body_path_index(c->arena, body_path(c->arena, path, WHARF_S("add")), index);
 
         if (same)
@@ -193,20 +194,21 @@ static void not_in_both(struct checker *c, const struct wharf_json *add,
     }
 }
 
-static void change(struct checker *c, const struct field *f, const struct wharf_json *add,
-    const struct wharf_json *remove, wharf_str path, struct value *ret)
+static void body_array_change(struct checker *c, const struct field *f,
+    const struct wharf_json *add, const struct wharf_json *remove, wharf_str path,
+    struct value *ret)
 {
     struct wharf_json *input = ARENA_NEW(c->arena, struct wharf_json), **tail;
 
     *input = (struct wharf_json){.type = JSON_OBJECT};
     tail = &input->child;
     if (add) {
-        *tail = member(c->arena, "add", add);
+        *tail = body_array_member(c->arena, "add", add);
         tail = &(*tail)->next;
         input->count++;
     }
     if (remove) {
-        *tail = member(c->arena, "remove", remove);
+        *tail = body_array_member(c->arena, "remove", remove);
         input->count++;
     }
     ret->json = input;
@@ -255,9 +257,9 @@ static void set_value(struct checker *c, const struct field *f, const struct wha
     if (c->problems > before)
         return;
     if (lists[2])
-        replace(c, f, lists[2], ret);
+        body_array_replace(c, f, lists[2], ret);
     else
-        change(c, f, lists[0], lists[1], path, ret);
+        body_array_change(c, f, lists[0], lists[1], path, ret);
 }
 
 void body_array(struct checker *c, const struct field *f, const struct wharf_json *v,
@@ -272,7 +274,7 @@ void body_array(struct checker *c, const struct field *f, const struct wharf_jso
     }
     list = checked_list(c, f, v, path, LIST_WHOLE);
     if (list)
-        replace(c, f, list, ret);
+        body_array_replace(c, f, list, ret);
 }
 
 wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value *input)
@@ -293,10 +295,10 @@ wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value 
     jw_init(&w, &out);
     jw_open(&w, NULL, '[');
     for (const struct wharf_json *m = json_is(old, JSON_ARRAY) ? old->child : NULL; m; m = m->next)
-        if (!find(&removed, m->text))
+        if (!body_array_find(&removed, m->text))
             jw_str(&w, NULL, m->text);
     for (const struct wharf_json *m = add ? add->child : NULL; m; m = m->next)
-        if (!find(&known, m->text))
+        if (!body_array_find(&known, m->text))
             jw_str(&w, NULL, m->text);
     jw_close(&w, ']');
     s = arena_dup_str(a, buf_str(&out));

@@ -42,7 +42,7 @@ static bool same_name(const struct value *a, const struct value *b)
 
 /* Checks that names and ids stand once each. Arrays of child rows are short: count_ok bounded
  * them. */
-static void check_unique(
+static void body_children_check_unique(
     struct checker *c, const struct field *f, const struct value *list, wharf_str path)
 {
     const struct field *unique = f->children->unique;
@@ -121,5 +121,5 @@ void body_children(struct checker *c, const struct field *f, const struct wharf_
         body_unknown(&inner, set->fields, set->n_fields, e, at);
     }
     c->problems = inner.problems;
-    check_unique(c, f, ret, path);
+    body_children_check_unique(c, f, ret, path);
 }

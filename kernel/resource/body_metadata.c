@@ -11,7 +11,8 @@ static bool removes(const struct field *f, const struct wharf_json *m)
            (f->store == STORE_METADATA && m->type == JSON_STRING && !m->text.n);
 }
 
-static void check_member(struct checker *c, const struct wharf_json *m, wharf_str path)
+static void body_metadata_check_member(
+    struct checker *c, const struct wharf_json *m, wharf_str path)
 {
     size_t n = utf8_length(m->key.p, m->key.n);
 
@@ -29,7 +30,8 @@ static void check_member(struct checker *c, const struct wharf_json *m, wharf_st
         body_clean(c, m, path);
 }
 
-static void too_many(struct arena *a, wharf_str path, schema_problem_fn *fn, void *arg)
+static void body_metadata_too_many(
+    struct arena *a, wharf_str path, schema_problem_fn *fn, void *arg)
 {
     fn(arg, path, "max", arena_printf(a, "%s must have at most %d keys", path.p, KEYS_MAX));
 }
@@ -70,7 +72,7 @@ void body_metadata(struct checker *c, const struct field *f, const struct wharf_
     if (!metadata_length_ok(c, f, v, path))
         return;
     for (const struct wharf_json *m = v->child; m; m = m->next)
-        check_member(c, m, body_path(c->arena, path, m->key));
+        body_metadata_check_member(c, m, body_path(c->arena, path, m->key));
     if (c->problems > before)
         return;
     if (c->op == OP_CREATE) {
@@ -83,8 +85,8 @@ void body_metadata(struct checker *c, const struct field *f, const struct wharf_
 
 /* ---- merging ---- */
 
-static void append(struct arena *a, struct wharf_json *object, struct wharf_json **last,
-    const struct wharf_json *m)
+static void body_metadata_append(struct arena *a, struct wharf_json *object,
+    struct wharf_json **last, const struct wharf_json *m)
 {
     struct wharf_json *copy = ARENA_NEW(a, struct wharf_json);
 
@@ -100,7 +102,7 @@ static void append(struct arena *a, struct wharf_json *object, struct wharf_json
 
 /* Merges: stored members first, in their order, then new ones. Objects are merged into objects;
  * depth is that of JSON texts. */
-static struct wharf_json *merge(struct arena *a, const struct field *f,
+static struct wharf_json *body_metadata_merge(struct arena *a, const struct field *f,
     const struct wharf_json *old, const struct wharf_json *patch)
 {
     struct wharf_json *out = ARENA_NEW(a, struct wharf_json), *last = NULL;
@@ -112,13 +114,15 @@ static struct wharf_json *merge(struct arena *a, const struct field *f,
         const struct wharf_json *n = json_index_get(&sent, m->key);
 
         if (!n)
-            append(a, out, &last, m);
+            body_metadata_append(a, out, &last, m);
         else if (!removes(f, n))
-            append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, m, n) : n);
+            body_metadata_append(
+                a, out, &last, n->type == JSON_OBJECT ? body_metadata_merge(a, f, m, n) : n);
     }
     for (const struct wharf_json *n = patch->child; n; n = n->next)
         if (!json_index_get(&stored, n->key) && !removes(f, n))
-            append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, NULL, n) : n);
+            body_metadata_append(
+                a, out, &last, n->type == JSON_OBJECT ? body_metadata_merge(a, f, NULL, n) : n);
     return out;
 }
 
@@ -127,10 +131,10 @@ bool value_merge(struct arena *a, const struct field *f, wharf_str stored,
 {
     struct json_error error;
     const struct wharf_json *old = stored.p && stored.n ? json_parse(a, stored, &error) : NULL;
-    const struct wharf_json *now = merge(a, f, old, patch->json);
+    const struct wharf_json *now = body_metadata_merge(a, f, old, patch->json);
 
     if (f->store == STORE_METADATA && now->count > KEYS_MAX) {
-        too_many(a, path, fn, arg);
+        body_metadata_too_many(a, path, fn, arg);
         return false;
     }
     /* The rules of the whole object can be judged only now. */

@@ -185,7 +185,7 @@ wharf_str body_compact(struct arena *a, const struct wharf_json *v)
 
 /* ---- stores ---- */
 
-static bool is_type(
+static bool body_value_is_type(
     struct checker *c, const struct wharf_json *v, uint32_t type, wharf_str path, const char *words)
 {
     if (v->type == type)
@@ -194,12 +194,12 @@ static bool is_type(
     return false;
 }
 
-static void text_value(struct checker *c, const struct field *f, const struct wharf_json *v,
-    wharf_str path, struct value *ret)
+static void body_value_text_value(struct checker *c, const struct field *f,
+    const struct wharf_json *v, wharf_str path, struct value *ret)
 {
     struct wharf_json text = *v;
 
-    if (!is_type(c, v, JSON_STRING, path, "a string"))
+    if (!body_value_is_type(c, v, JSON_STRING, path, "a string"))
         return;
     if (f->trim)
         text.text = arena_dup_str(c->arena, utf8_trim(v->text));
@@ -232,7 +232,8 @@ static void decimal_value(struct checker *c, const struct field *f, const struct
     struct buf out;
     wharf_str text;
 
-    if (!is_type(c, v, JSON_NUMBER, path, "a number") || !body_by_schema(c, f->schema, v, path, 0))
+    if (!body_value_is_type(c, v, JSON_NUMBER, path, "a number") ||
+        !body_by_schema(c, f->schema, v, path, 0))
         return;
     buf_init(&out, 4096);
     text = json_number_canonical(v->text, DIGITS_MAX, &out) ? arena_dup_str(c->arena, buf_str(&out))
@@ -258,7 +259,8 @@ static void decimal_value(struct checker *c, const struct field *f, const struct
 static void bool_value(struct checker *c, const struct field *f, const struct wharf_json *v,
     wharf_str path, struct value *ret)
 {
-    if (is_type(c, v, JSON_BOOL, path, "true or false") && body_by_schema(c, f->schema, v, path, 0))
+    if (body_value_is_type(c, v, JSON_BOOL, path, "true or false") &&
+        body_by_schema(c, f->schema, v, path, 0))
         ret->text = v->truth ? WHARF_S("true") : WHARF_S("false");
 }
 
@@ -307,7 +309,7 @@ void body_value(struct checker *c, const struct field *f, const struct wharf_jso
     switch (f->store) {
     case STORE_TEXT:
     case STORE_SECRET:
-        text_value(c, f, v, path, ret);
+        body_value_text_value(c, f, v, path, ret);
         break;
     case STORE_INT:
         int_value(c, f, v, path, ret);

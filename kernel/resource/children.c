@@ -28,7 +28,7 @@ struct children {
     bool changed;
 };
 
-static bool is_system(const struct field *f)
+static bool children_is_system(const struct field *f)
 {
     return !f->column || !strcmp(f->column, "id") || !strcmp(f->column, "created_at") ||
            !strcmp(f->column, "updated_at");
@@ -70,7 +70,7 @@ static bool read_live(struct children *c)
 }
 
 /* Finds the live row, not yet taken, that an item names by this field. An id must be one. */
-static struct live_row *find_by(
+static struct live_row *children_find_by(
     struct children *c, const struct child_item *item, const struct field *f)
 {
     bool by_id = f->column && !strcmp(f->column, "id");
@@ -95,13 +95,13 @@ static struct live_row *find_by(
 
 /* Matches items and rows: all items by their ids first, so that no name takes a row that another
  * item means. */
-static void match_items(struct children *c, const struct value *v, struct live_row **rows)
+static void children_match_items(struct children *c, const struct value *v, struct live_row **rows)
 {
     for (size_t m = 0; m < c->set->n_match; m++) {
         for (size_t i = 0; i < v->n_items; i++) {
             if (rows[i])
                 continue;
-            rows[i] = find_by(c, &v->items[i], c->set->match[m]);
+            rows[i] = children_find_by(c, &v->items[i], c->set->match[m]);
             if (rows[i])
                 rows[i]->taken = true;
         }
@@ -133,7 +133,7 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
     sql_addf(&s, "INSERT INTO %s (organization_id, %s, id, position, created_at, updated_at",
         set->table, set->parent_column);
     for (size_t i = 0; i < set->n_fields; i++) {
-        if (!is_system(&set->fields[i]))
+        if (!children_is_system(&set->fields[i]))
             sql_addf(&s, ", %s", set->fields[i].column);
     }
     sql_add(&s, ") VALUES (");
@@ -149,7 +149,7 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
         sql_add(&s, "::timestamptz");
     }
     for (size_t i = 0; i < set->n_fields; i++) {
-        if (is_system(&set->fields[i]))
+        if (children_is_system(&set->fields[i]))
             continue;
         sql_add(&s, ", ");
         bind_value(&s, &set->fields[i], &item->values[i]);
@@ -159,7 +159,7 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
     return req_query_sql(c->req, &s) ? WHARF_OK : req_failed(c->req);
 }
 
-static struct cell stored(const struct live_row *row, size_t column)
+static struct cell children_stored(const struct live_row *row, size_t column)
 {
     if (PQgetisnull(row->rows, row->row, (int)column))
         return (struct cell){NULL, 0};
@@ -182,9 +182,9 @@ static wharf_status update_item(
     for (size_t i = 0; i < set->n_fields; i++) {
         const struct field *f = &set->fields[i];
         const struct value *v = &item->values[i];
-        struct cell cell = stored(row, 2 + i);
+        struct cell cell = children_stored(row, 2 + i);
 
-        if (is_system(f) || !v->present || v->defaulted ||
+        if (children_is_system(f) || !v->present || v->defaulted ||
             !cell_differs(c->req->arena, f, &cell, v))
             continue;
         sql_addf(&s, ", %s = ", f->column);
@@ -227,7 +227,7 @@ static wharf_status park_changing(struct children *c, const struct value *v, str
 
         if (!rows[i] || !new_value->present)
             continue;
-        old = stored(rows[i], 2 + f->index);
+        old = children_stored(rows[i], 2 + f->index);
         if (!cell_differs(c->req->arena, f, &old, new_value))
             continue;
         sql_init(&s, c->req->arena);
@@ -254,7 +254,7 @@ wharf_status children_write(
     if (w->op == OP_UPDATE && !read_live(&c))
         return req_failed(req);
     if (w->op == OP_UPDATE)
-        match_items(&c, v, rows);
+        children_match_items(&c, v, rows);
     if (req->problems.n)
         return WHARF_INVALID;
     /* Removals first, so that a name may move from a removed row to another one. */

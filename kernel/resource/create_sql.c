@@ -9,7 +9,7 @@
  * history. */
 enum { COMMON = 4 };
 
-static void insert_row(struct buf *b, const struct definition *d, const char *param)
+static void create_sql_insert_row(struct buf *b, const struct definition *d, const char *param)
 {
     size_t n = COMMON;
 
@@ -53,7 +53,7 @@ static size_t references_there(struct buf *b, const struct resource *res, const 
     return n;
 }
 
-static const char *kept(const struct engine *e, struct buf *b)
+static const char *create_sql_kept(const struct engine *e, struct buf *b)
 {
     wharf_str s = arena_dup_str(e->arena, buf_str(b));
 
@@ -69,11 +69,11 @@ const char *create_statement(const struct engine *e, const struct resource *res)
 
     buf_init(&b, 1 << 20);
     buf_addz(&b, "WITH r AS (");
-    insert_row(&b, d, "$");
+    create_sql_insert_row(&b, d, "$");
     n = references_there(&b, res, "$");
     buf_addz(&b, " RETURNING 1)");
     history_sql(&b, n + 1, d->events.log, d->events.created != NULL);
-    return kept(e, &b);
+    return create_sql_kept(e, &b);
 }
 
 const char *create_many_statement(const struct engine *e, const struct resource *res)
@@ -94,9 +94,9 @@ const char *create_many_statement(const struct engine *e, const struct resource 
     buf_addz(&b, "place)");
     n = references_there(&b, res, "u.p");
     buf_addz(&b, "), r AS (");
-    insert_row(&b, d, "u.p");
+    create_sql_insert_row(&b, d, "u.p");
     buf_addz(&b, " FROM u)");
     history_many_sql(&b, n + 1, d->events.log, d->events.created != NULL);
     buf_addz(&b, " SELECT place FROM u");
-    return kept(e, &b);
+    return create_sql_kept(e, &b);
 }

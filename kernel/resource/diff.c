@@ -17,7 +17,7 @@ struct diff {
 };
 
 /* Returns how many bytes the first VALUE_MAX code points have. */
-static size_t beginning(wharf_str text)
+static size_t diff_beginning(wharf_str text)
 {
     size_t n = 0, points = 0;
 
@@ -34,10 +34,10 @@ static size_t beginning(wharf_str text)
 }
 
 /* Cuts long values; the whole then stands as a string. */
-static bool write_value(struct diff *d, const char *key, const struct wharf_json *v)
+static bool diff_write_value(struct diff *d, const char *key, const struct wharf_json *v)
 {
     wharf_str text = v && v->type == JSON_STRING ? v->text : jw_text(d->arena, v);
-    size_t n = beginning(text);
+    size_t n = diff_beginning(text);
 
     if (n == text.n) {
         if (v)
@@ -50,7 +50,7 @@ static bool write_value(struct diff *d, const char *key, const struct wharf_json
     return true;
 }
 
-static void tell(
+static void diff_tell(
     struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     bool cut;
@@ -64,8 +64,8 @@ static void tell(
         jw_z(&d->changes, "old", old && old->type != JSON_NULL ? "***" : NULL);
         jw_z(&d->changes, "new", new &&new->type != JSON_NULL ? "***" : NULL);
     } else {
-        cut = write_value(d, "old", old);
-        cut = write_value(d, "new", new) || cut;
+        cut = diff_write_value(d, "old", old);
+        cut = diff_write_value(d, "new", new) || cut;
         if (cut)
             jw_bool(&d->changes, "truncated", true);
     }
@@ -93,7 +93,7 @@ static const struct wharf_json *row_with_id(const struct wharf_json *array, whar
 }
 
 /* Joins a path and a key. A dot inside a key is written \. (01 section 1 'Field path grammar'). */
-static wharf_str join(struct arena *a, wharf_str path, wharf_str key)
+static wharf_str diff_join(struct arena *a, wharf_str path, wharf_str key)
 {
     char *p = arena_alloc(a, path.n + 2 * key.n + 2);
     size_t n = path.n;
@@ -110,7 +110,7 @@ static wharf_str join(struct arena *a, wharf_str path, wharf_str key)
     return (wharf_str){p, n};
 }
 
-static void compare(
+static void diff_compare(
     struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new);
 
 static void compare_objects(
@@ -119,10 +119,10 @@ static void compare_objects(
     struct json_index in_old = json_index(d->arena, old), in_new = json_index(d->arena, new);
 
     for (const struct wharf_json *m = old->child; m; m = m->next)
-        compare(d, join(d->arena, path, m->key), m, json_index_get(&in_new, m->key));
+        diff_compare(d, diff_join(d->arena, path, m->key), m, json_index_get(&in_new, m->key));
     for (const struct wharf_json *m = new->child; m; m = m->next) {
         if (!json_index_get(&in_old, m->key))
-            compare(d, join(d->arena, path, m->key), NULL, m);
+            diff_compare(d, diff_join(d->arena, path, m->key), NULL, m);
     }
 }
 
@@ -132,17 +132,17 @@ static void compare_rows(
     for (const struct wharf_json *e = old->child; e; e = e->next) {
         wharf_str id = json_get(e, "id")->text;
 
-        compare(d, join(d->arena, path, id), e, row_with_id(new, id));
+        diff_compare(d, diff_join(d->arena, path, id), e, row_with_id(new, id));
     }
     for (const struct wharf_json *e = new->child; e; e = e->next) {
         wharf_str id = json_get(e, "id")->text;
 
         if (!row_with_id(old, id))
-            compare(d, join(d->arena, path, id), NULL, e);
+            diff_compare(d, diff_join(d->arena, path, id), NULL, e);
     }
 }
 
-static void compare(
+static void diff_compare(
     struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     if (old && new &&json_equal(old, new))
@@ -150,13 +150,13 @@ static void compare(
     if (str_ends(path, ".updated_at"))
         return;
     if (!old || !new)
-        tell(d, path, old, new);
+        diff_tell(d, path, old, new);
     else if (old->type == JSON_OBJECT && new->type == JSON_OBJECT)
         compare_objects(d, path, old, new);
     else if (rows_by_id(old) && rows_by_id(new) && (old->count || new->count))
         compare_rows(d, path, old, new);
     else
-        tell(d, path, old, new);
+        diff_tell(d, path, old, new);
 }
 
 static bool tells_nothing(const char *name)
@@ -164,7 +164,7 @@ static bool tells_nothing(const char *name)
     return !strcmp(name, "updated_at") || !strcmp(name, "updated_by");
 }
 
-static bool left_out(const struct definition_events *events, const struct field *f)
+static bool diff_left_out(const struct definition_events *events, const struct field *f)
 {
     for (size_t i = 0; i < events->n_without; i++) {
         if (events->without[i] == f)
@@ -202,8 +202,8 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
             continue;
         d.secret = f->secret;
         d.silent = !f->log;
-        compare(&d, str_z(f->name), a, b);
-        if (d.n > before && !left_out(&def->events, f) && !f->secret)
+        diff_compare(&d, str_z(f->name), a, b);
+        if (d.n > before && !diff_left_out(&def->events, f) && !f->secret)
             jw_value(&w, f->name, a);
     }
     jw_close(&d.changes, ']');

@@ -40,7 +40,7 @@ static void count_time(struct thread_ctx *t, int64_t now)
 }
 
 /* Counts the memory that the thread took for the request, or the job, that is over. */
-static void count_memory(const struct wharf_req *req, const struct thread_ctx *t)
+static void doing_count_memory(const struct wharf_req *req, const struct thread_ctx *t)
 {
     const struct plugin *owner = req->route ? req->route->plugin : NULL;
     struct board_plugin *p = counted_of(req->engine, req->job ? req->job->plugin
@@ -82,7 +82,7 @@ void thread_ends(struct wharf_req *req)
     count_time(t, clock_monotonic_us());
     t->depth--;
     if (!t->depth)
-        count_memory(req, t);
+        doing_count_memory(req, t);
     if (t->depth) {
         outer = &t->doing[t->depth < DOING_MAX ? t->depth - 1 : DOING_MAX - 1];
         activity_enter(t->activity, outer->plugin, outer->what, req->request_id, req->deadline_us);

@@ -245,7 +245,7 @@ bool field_written(const struct field *f)
 
 /* Returns whose rows a filter names by their ids, NULL when nobody is refused any. Locations
  * that are asked for are told (403). */
-static const struct definition *named_by(const struct engine *e, const struct filter *f)
+static const struct definition *engine_named_by(const struct engine *e, const struct filter *f)
 {
     const char *name = f->field->ref ? f->field->ref : f->field->ids_of;
     const struct resource *to = name ? engine_resource(e, name) : NULL;
@@ -294,7 +294,7 @@ static void shape_of_references(const struct engine *e, const struct definition 
                               : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
-        filters[i].names = named_by(e, &filters[i]);
+        filters[i].names = engine_named_by(e, &filters[i]);
         if (to && filters[i].type == FILTER_TREE && to->def->place.tree_parent)
             filters[i].tree = to->def;
         else if (to)
@@ -378,7 +378,7 @@ static bool self_contained(const struct definition_storage *storage)
     return !storage->partitioned;
 }
 
-static const char *lower_first(struct arena *a, const char *title)
+static const char *engine_lower_first(struct arena *a, const char *title)
 {
     char *p = (char *)arena_dupz(a, title).p;
 
@@ -429,7 +429,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
         return false;
     }
     lay_out_cells(e, res);
-    res->title_lower = lower_first(e->arena, d->title);
+    res->title_lower = engine_lower_first(e->arena, d->title);
     res->columns_list = select_list(e, res, IN_LIST, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE, 0);
     res->columns_shown = select_list(e, res, IN_RETRIEVE, IN_LIST | IN_RETRIEVE);

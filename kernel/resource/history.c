@@ -123,7 +123,7 @@ struct source {
 };
 static const struct source of_one = {"$", "r"}, of_many = {"u.p", "u"};
 
-static void insert(struct buf *out, const char *table, const struct slot *slots, size_t n,
+static void history_insert(struct buf *out, const char *table, const struct slot *slots, size_t n,
     size_t first, const struct source *source)
 {
     buf_addf(out, "INSERT INTO %s (", table);
@@ -141,7 +141,7 @@ enum {
     EVENT_SLOTS = sizeof(event_slots) / sizeof(event_slots[0])
 };
 
-static void mark(const struct slot *slots, size_t n, const char *names[HISTORY_PARAMS],
+static void history_mark(const struct slot *slots, size_t n, const char *names[HISTORY_PARAMS],
     bool used[HISTORY_PARAMS], bool uses)
 {
     for (size_t i = 0; i < n; i++) {
@@ -157,8 +157,8 @@ static void mention_unused(struct buf *out, size_t first, bool log, bool event)
     const char *names[HISTORY_PARAMS] = {NULL};
     bool used[HISTORY_PARAMS] = {false}, any = false;
 
-    mark(log_slots, LOG_SLOTS, names, used, log);
-    mark(event_slots, EVENT_SLOTS, names, used, event);
+    history_mark(log_slots, LOG_SLOTS, names, used, log);
+    history_mark(event_slots, EVENT_SLOTS, names, used, event);
     for (size_t i = 0; i < HISTORY_PARAMS; i++) {
         if (used[i])
             continue;
@@ -180,13 +180,13 @@ static size_t history_parts(struct buf *out, size_t first, bool log, bool event,
     if (log) {
         waits[n++] = outbox_slots[OUTBOX_LOG];
         buf_addz(out, ", g AS (");
-        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first, source);
+        history_insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first, source);
         buf_addc(out, ')');
     }
     if (event) {
         waits[n++] = outbox_slots[OUTBOX_EVENT];
         buf_addz(out, ", e AS (");
-        insert(out, "wharf.event", event_slots, EVENT_SLOTS, first, source);
+        history_insert(out, "wharf.event", event_slots, EVENT_SLOTS, first, source);
         buf_addc(out, ')');
     }
     return n;
@@ -201,7 +201,7 @@ void history_sql(struct buf *out, size_t first, bool log, bool event)
     n = history_parts(out, first, log, event, &of_one, waits);
     buf_addc(out, ' ');
     if (n > OUTBOX_LOG) {
-        insert(out, "wharf.outbox", waits, n, first, &of_one);
+        history_insert(out, "wharf.outbox", waits, n, first, &of_one);
         buf_addz(out, " RETURNING 1");
     } else {
         buf_addz(out, "SELECT 1 FROM r");
@@ -216,21 +216,21 @@ void history_many_sql(struct buf *out, size_t first, bool log, bool event)
     if (n == OUTBOX_LOG)
         return;
     buf_addz(out, ", w AS (");
-    insert(out, "wharf.outbox", waits, n, first, &of_many);
+    history_insert(out, "wharf.outbox", waits, n, first, &of_many);
     buf_addc(out, ')');
 }
 
-static struct sql_arg text(wharf_str s)
+static struct sql_arg history_text(wharf_str s)
 {
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
-static struct sql_arg iso(struct wharf_req *req, int64_t us)
+static struct sql_arg history_iso(struct wharf_req *req, int64_t us)
 {
-    return text(time_iso(req->arena, us));
+    return history_text(time_iso(req->arena, us));
 }
 
-static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
+static struct sql_arg history_new_id(struct wharf_req *req, const char *prefix)
 {
     char *p = arena_alloc(req->arena, ID_MAX);
     size_t n = id_new(prefix, req->now_us, p);
@@ -247,7 +247,7 @@ int history_event_days(struct wharf_req *req)
     PGresult *r;
 
     if (who && !who->event_days && req->job && who->organization.n) {
-        organization = text(who->organization);
+        organization = history_text(who->organization);
         r = req_query(req, sql, &organization, 1);
         who->event_days = principal_event_days(r && PQntuples(r) ? PQgetvalue(r, 0, 0) : "");
     }
@@ -283,35 +283,36 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     int64_t keep_us = (int64_t)history_event_days(req) * 86400 * 1000000;
     bool large = c->data.n + c->parts.n > DATA_MAX;
 
-    args[P_ORGANIZATION] = text(c->organization.n ? c->organization
-                                : who             ? who->organization
-                                                  : str_z(""));
-    args[P_RESOURCE] = text(str_z(c->resource));
-    args[P_RESOURCE_ID] = text(c->resource_id);
-    args[P_PARENT_ID] = text(c->parent_id);
-    args[P_LOCATION_ID] = text(c->location_id);
-    args[P_ACTION] = text(str_z(c->action));
-    args[P_CHANGES] = text(c->changes.n ? c->changes : str_z("[]"));
-    args[P_MESSAGE] = text(c->message);
-    args[P_ACTOR_TYPE] = text(who ? who->actor_type : str_z("system"));
-    args[P_ACTOR_ID] = text(who ? who->actor_id : str_z(""));
-    args[P_ACTOR_NAME] = text(who ? who->actor_name : str_z(""));
-    args[P_REQUEST_ID] = text(str_z(req->request_id));
-    args[P_NOW] = iso(req, req->now_us);
-    args[P_LOG_ID] = new_id(req, "log");
-    args[P_EVENT_ID] = c->event ? new_id(req, "evt") : (struct sql_arg){NULL, 0};
-    args[P_TYPE] = text(str_z(c->event));
-    args[P_DATA] = text(large ? reduced(req, c) : c->data);
-    args[P_PREVIOUS] = text(large ? str_z("") : c->previous);
-    args[P_EXPIRES_AT] = iso(req, req->now_us + keep_us);
-    args[P_BATCH] = text(req->batch_id);
-    args[P_DEPTH] = text(arena_printf(req->arena, "%d", req->depth));
-    args[P_TRACE] = text(req->head.traceparent);
-    args[P_DISABLE] = text(str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
-    args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
-    args[P_LOCATIONS] = text(c->location_id.n ? str_z("") : c->seen.locations);
-    args[P_AUDIENCE] = text(c->seen.audience);
-    args[P_PARTS] = text(large ? str_z("") : c->parts);
+    args[P_ORGANIZATION] = history_text(c->organization.n ? c->organization
+                                        : who             ? who->organization
+                                                          : str_z(""));
+    args[P_RESOURCE] = history_text(str_z(c->resource));
+    args[P_RESOURCE_ID] = history_text(c->resource_id);
+    args[P_PARENT_ID] = history_text(c->parent_id);
+    args[P_LOCATION_ID] = history_text(c->location_id);
+    args[P_ACTION] = history_text(str_z(c->action));
+    args[P_CHANGES] = history_text(c->changes.n ? c->changes : str_z("[]"));
+    args[P_MESSAGE] = history_text(c->message);
+    args[P_ACTOR_TYPE] = history_text(who ? who->actor_type : str_z("system"));
+    args[P_ACTOR_ID] = history_text(who ? who->actor_id : str_z(""));
+    args[P_ACTOR_NAME] = history_text(who ? who->actor_name : str_z(""));
+    args[P_REQUEST_ID] = history_text(str_z(req->request_id));
+    args[P_NOW] = history_iso(req, req->now_us);
+    args[P_LOG_ID] = history_new_id(req, "log");
+    args[P_EVENT_ID] = c->event ? history_new_id(req, "evt") : (struct sql_arg){NULL, 0};
+    args[P_TYPE] = history_text(str_z(c->event));
+    args[P_DATA] = history_text(large ? reduced(req, c) : c->data);
+    args[P_PREVIOUS] = history_text(large ? str_z("") : c->previous);
+    args[P_EXPIRES_AT] = history_iso(req, req->now_us + keep_us);
+    args[P_BATCH] = history_text(req->batch_id);
+    args[P_DEPTH] = history_text(arena_printf(req->arena, "%d", req->depth));
+    args[P_TRACE] = history_text(req->head.traceparent);
+    args[P_DISABLE] = history_text(
+        str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
+    args[P_TRUNCATED] = history_text(str_z(large ? "true" : "false"));
+    args[P_LOCATIONS] = history_text(c->location_id.n ? str_z("") : c->seen.locations);
+    args[P_AUDIENCE] = history_text(c->seen.audience);
+    args[P_PARTS] = history_text(large ? str_z("") : c->parts);
 }
 
 /* ---- one event per type, row and transaction ---- */
@@ -334,7 +335,8 @@ static wharf_str arg_str(const struct sql_arg *a)
     return (wharf_str){a->p ? a->p : "", a->n};
 }
 
-static void note(struct req_transaction *tx, const struct change *c, const struct sql_arg *args)
+static void history_note(
+    struct req_transaction *tx, const struct change *c, const struct sql_arg *args)
 {
     struct event_note *n, **bucket;
     struct arena *a;
@@ -390,7 +392,7 @@ static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
 }
 
 /* Merges the change into the event that is there already, which takes the row as it is now. */
-static bool merge(
+static bool history_merge(
     struct wharf_req *req, const struct change *c, struct event_note *n, const struct sql_arg *args)
 {
     static const char sql[] = "UPDATE wharf.event SET data = $4::json, data_truncated = "
@@ -399,14 +401,14 @@ static bool merge(
                               "$9::jsonb, parts = $10::json WHERE organization_id = $1 AND "
                               "created_at = $2::timestamptz AND id = $3";
     bool same = !strcmp(n->type, c->event);
-    struct sql_arg values[10] = {args[P_ORGANIZATION], text(n->created_at), text(n->id),
-        args[P_DATA], args[P_TRUNCATED], args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS],
-        args[P_AUDIENCE], args[P_PARTS]};
+    struct sql_arg values[10] = {args[P_ORGANIZATION], history_text(n->created_at),
+        history_text(n->id), args[P_DATA], args[P_TRUNCATED], args[P_LOCATION_ID], {NULL, 0},
+        args[P_LOCATIONS], args[P_AUDIENCE], args[P_PARTS]};
 
     if (same)
         n->previous = arena_dup_str(
             req_tx_memory(&req->tx), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
-    values[6] = text(n->previous);
+    values[6] = history_text(n->previous);
     return req_query(req, sql, values, 10) != NULL;
 }
 
@@ -424,8 +426,8 @@ wharf_status history_write_event(
     history_args(req, c, args);
     before = c->event ? find_note(&req->tx, c, arg_str(&args[P_ORGANIZATION])) : NULL;
     if (before) {
-        args[P_EVENT_ID] = text(before->id);
-        if (!merge(req, c, before, args))
+        args[P_EVENT_ID] = history_text(before->id);
+        if (!history_merge(req, c, before, args))
             return WHARF_UNAVAILABLE;
         *ret_event_id = before->id;
         if (!c->log)
@@ -437,7 +439,7 @@ wharf_status history_write_event(
     written = req_ahead(req, buf_str(&sql).p, args, HISTORY_PARAMS);
     buf_done(&sql);
     if (written && c->event && !before) {
-        note(&req->tx, c, args);
+        history_note(&req->tx, c, args);
         req_tell(req, NEWS_EVENTS);
         *ret_event_id = arg_str(&args[P_EVENT_ID]);
     }
@@ -539,8 +541,8 @@ static void many_sql(struct sql *s, struct wharf_req *req, const struct sql_arg 
 
 /* Writes rows by COPY, which takes half of the time that the statement of a set takes, and a few
  * round trips more. */
-static bool copy_rows(struct wharf_req *req, const char *table, const struct slot *slots, size_t n,
-    const struct sql_arg *args, size_t rows)
+static bool history_copy_rows(struct wharf_req *req, const char *table, const struct slot *slots,
+    size_t n, const struct sql_arg *args, size_t rows)
 {
     struct buf sql, cells;
     bool good;
@@ -577,9 +579,10 @@ static bool copy_many(
         waits[n++] = outbox_slots[OUTBOX_LOG];
     if (event)
         waits[n++] = outbox_slots[OUTBOX_EVENT];
-    return (!log || copy_rows(req, "wharf.change_log", log_slots, LOG_SLOTS, args, rows)) &&
-           (!event || copy_rows(req, "wharf.event", event_slots, EVENT_SLOTS, args, rows)) &&
-           copy_rows(req, "wharf.outbox", waits, n, args, rows);
+    return (!log || history_copy_rows(req, "wharf.change_log", log_slots, LOG_SLOTS, args, rows)) &&
+           (!event ||
+               history_copy_rows(req, "wharf.event", event_slots, EVENT_SLOTS, args, rows)) &&
+           history_copy_rows(req, "wharf.outbox", waits, n, args, rows);
 }
 
 wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n)
@@ -616,7 +619,7 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
             return WHARF_UNAVAILABLE;
     }
     for (size_t i = 0; left[0]->event && i < rows; i++)
-        note(&req->tx, left[i], args + i * HISTORY_PARAMS);
+        history_note(&req->tx, left[i], args + i * HISTORY_PARAMS);
     if (left[0]->event)
         req_tell(req, NEWS_EVENTS);
     return WHARF_OK;

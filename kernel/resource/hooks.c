@@ -110,7 +110,7 @@ struct committed_call {
     const struct wharf_rec *old_rec, *new_rec;
 };
 
-static void run_committed(struct wharf_req *req, void *arg)
+static void hooks_run_committed(struct wharf_req *req, void *arg)
 {
     const struct committed_call *c = arg;
 
@@ -138,7 +138,7 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
         return;
     c = ARENA_NEW(req->arena, struct committed_call);
     *c = (struct committed_call){res, op, old_rec, new_rec};
-    req_after_commit(&req->tx, run_committed, c);
+    req_after_commit(&req->tx, hooks_run_committed, c);
 }
 
 /* Tells whether the view shows the computed field. */
@@ -465,7 +465,7 @@ PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_
 
 /* Checks the parent of a nested collection: 404 when it is not there, 403 when its location is
  * outside the caller's. */
-static bool check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
+static bool hooks_check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
 {
     struct wharf_rec *rec;
     PGresult *r;
@@ -551,7 +551,7 @@ bool narrow_rows_of(
     if (parent && parent_id.n) {
         wharf_str id = parent_id;
 
-        if (res->refs[parent->index] && !check_parent(req, res->refs[parent->index], id))
+        if (res->refs[parent->index] && !hooks_check_parent(req, res->refs[parent->index], id))
             return false;
         add_term(ret, parent, "=", true, id);
     }

@@ -36,14 +36,14 @@ static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
     out[FINGERPRINT] = 0;
 }
 
-static struct sql_arg arg(wharf_str s)
+static struct sql_arg idempotency_arg(wharf_str s)
 {
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
-static struct sql_arg moment(struct wharf_req *req, int64_t us)
+static struct sql_arg idempotency_moment(struct wharf_req *req, int64_t us)
 {
-    return arg(time_iso(req->arena, us));
+    return idempotency_arg(time_iso(req->arena, us));
 }
 
 /* ---- answering again ---- */
@@ -130,7 +130,7 @@ static void replay(struct wharf_req *req, const PGresult *r)
 
 /* Claims the key. Returns true when it is free, and ours until the transaction ends. Else the
  * answer or the problem is on the request. */
-static bool claim(struct wharf_req *req, const char *mark)
+static bool idempotency_claim(struct wharf_req *req, const char *mark)
 {
     static const char lock_sql[] =
         "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
@@ -139,8 +139,9 @@ static bool claim(struct wharf_req *req, const char *mark)
                                    "areas::text, audience::text"
                                    " FROM wharf.idempotency WHERE organization_id = $1::text AND "
                                    "key = $2::text AND created_at > $4::timestamptz";
-    struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->head.idempotency_key),
-        {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)IDEMPOTENCY_KEPT_S * 1000000)};
+    struct sql_arg args[4] = {idempotency_arg(req->access.who->organization),
+        idempotency_arg(req->head.idempotency_key), {mark, FINGERPRINT},
+        idempotency_moment(req, req->now_us - (int64_t)IDEMPOTENCY_KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
     if (!r)
@@ -186,7 +187,7 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
     return jw_text(req->arena, whole);
 }
 
-static bool remember(struct wharf_req *req, const char *mark)
+static bool idempotency_remember(struct wharf_req *req, const char *mark)
 {
     struct req_reply *reply = &req->reply;
     static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
@@ -204,12 +205,14 @@ static bool remember(struct wharf_req *req, const char *mark)
     if (reply->answered && (body.n > BODY_MAX || reply->answered->def->events.has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
-               (struct sql_arg[]){arg(req->access.who->organization),
-                   arg(req->head.idempotency_key), {mark, FINGERPRINT}, moment(req, req->now_us),
-                   arg(status), arg(body), arg(str_z(resource)), arg(reply->answered_id),
-                   arg(reply->location_header), arg(datetime), arg(req->access.who->access.reach),
-                   arg(request_areas(req)),
-                   arg(reply->answered ? str_z("") : request_audience(req))},
+               (struct sql_arg[]){idempotency_arg(req->access.who->organization),
+                   idempotency_arg(req->head.idempotency_key), {mark, FINGERPRINT},
+                   idempotency_moment(req, req->now_us), idempotency_arg(status),
+                   idempotency_arg(body), idempotency_arg(str_z(resource)),
+                   idempotency_arg(reply->answered_id), idempotency_arg(reply->location_header),
+                   idempotency_arg(datetime), idempotency_arg(req->access.who->access.reach),
+                   idempotency_arg(request_areas(req)),
+                   idempotency_arg(reply->answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }
 
@@ -221,14 +224,14 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
 {
     if (req_begin(req) != WHARF_OK)
         return false;
-    if (!claim(req, mark)) {
+    if (!idempotency_claim(req, mark)) {
         req_rollback(req);
         return false;
     }
     run(req);
     while (req->tx.depth > 1)
         req_rollback(req);
-    if (req->problems.n || !(req->reply.raw_type || remember(req, mark))) {
+    if (req->problems.n || !(req->reply.raw_type || idempotency_remember(req, mark))) {
         req_rollback(req);
         return req_lost_a_race(&req->problems);
     }

@@ -55,11 +55,12 @@ static const struct wharf_json *example_reported(const struct wharf_json *schema
 
 /* ---- of what the definition describes apart ---- */
 
-static void example_of(
+static void openapi_example_of(
     const struct engine *e, struct jw *w, const char *key, const struct wharf_json *schema);
 
 /* Returns what a $ref stands for, as far as it is a shape; NULL for other names. */
-static const struct wharf_json *meant(const struct engine *e, const struct wharf_json *schema)
+static const struct wharf_json *openapi_example_meant(
+    const struct engine *e, const struct wharf_json *schema)
 {
     wharf_str name = schema_ref_name(schema);
     const struct wharf_json *shape = schema_meant(e, schema);
@@ -91,7 +92,7 @@ static void example_members(
     jw_open(w, key, '{');
     for (const struct wharf_json *n = needed ? needed->child : NULL; n; n = n->next)
         if (properties && json_get_n(properties, n->text))
-            example_of(e, w, n->text.p, json_get_n(properties, n->text));
+            openapi_example_of(e, w, n->text.p, json_get_n(properties, n->text));
     jw_close(w, '}');
 }
 
@@ -113,14 +114,15 @@ static void example_plain(const struct engine *e, struct jw *w, const char *key,
 }
 
 /* Writes an example of a schema: null where that is allowed, the members that are always there. */
-static void example_of(
+static void openapi_example_of(
     const struct engine *e, struct jw *w, const char *key, const struct wharf_json *schema)
 {
-    const struct wharf_json *said = meant(e, schema), *types = json_get(said, "type"), *reported;
+    const struct wharf_json *said = openapi_example_meant(e, schema),
+                            *types = json_get(said, "type"), *reported;
     bool or_null = false;
 
     if (said && choice_of(said)) {
-        example_of(e, w, key, choice_of(said));
+        openapi_example_of(e, w, key, choice_of(said));
         return;
     }
     reported = said ? example_reported(said) : NULL;
@@ -176,7 +178,7 @@ static void example_value(
     if (reported)
         jw_value(w, f->name, reported);
     else if (described)
-        example_of(e, w, f->name, described);
+        openapi_example_of(e, w, f->name, described);
     else if (f->store == STORE_JSON && json_get(f->json, "properties"))
         example_object(w, f->name, f->json);
     else if (f->store == STORE_TIME && !f->nullable)

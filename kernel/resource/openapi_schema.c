@@ -95,7 +95,7 @@ static wharf_str without(wharf_str name, const char *suffix)
     return str_ends(name, suffix) ? (wharf_str){name.p, name.n - n} : str_z("");
 }
 
-static bool is_known(const struct schema_writer *s, wharf_str name)
+static bool openapi_schema_is_known(const struct schema_writer *s, wharf_str name)
 {
     static const char *const suffixes[] = {"Create", "Update", "Input"};
     bool known = shape_of_plugin(s->e, name) || resource_of_name(s, name) ||
@@ -139,7 +139,7 @@ void schema_ref(struct schema_writer *s, const char *key, wharf_str name)
         return;
     }
     jw_open(w, key, '{');
-    if (is_known(s, name)) {
+    if (openapi_schema_is_known(s, name)) {
         jw_str(w, "$ref", arena_printf(s->a, "%s%.*s", ref_prefix, STR_ARG(name)));
     } else {
         jw_z(w, "type", "object");

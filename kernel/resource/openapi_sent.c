@@ -112,7 +112,7 @@ static void field_as_sent(struct schema_writer *s, const struct field *f)
         sent_copy(s, f->name, f->json);
 }
 
-static bool is_sent(const struct field *f, uint32_t op)
+static bool openapi_sent_is_sent(const struct field *f, uint32_t op)
 {
     const struct wharf_json *said = json_get(
         json_get(json_get(f->json, "x-wharf"), "describe"), "sent");
@@ -178,7 +178,7 @@ static void resource_as_sent(struct schema_writer *s, const struct resource *res
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (is_sent(&d->fields[i], op))
+        if (openapi_sent_is_sent(&d->fields[i], op))
             field_as_sent(s, &d->fields[i]);
     }
     inputs_as_sent(s, d, op == OP_CREATE ? "create" : "update");
@@ -212,7 +212,7 @@ static bool names(const struct wharf_json *v, wharf_str name)
 }
 
 /* Tells whether a route of a plugin, or a shape of a module, names the schema. */
-static bool named(const struct engine *e, wharf_str name)
+static bool openapi_sent_named(const struct engine *e, wharf_str name)
 {
     for (size_t i = 0; i < e->n_routes; i++) {
         const struct wharf_json *body = json_get(e->routes[i].definition, "body");
@@ -239,7 +239,8 @@ static bool brought(
     for (size_t i = 0; i < e->n_routes; i++)
         if (e->routes[i].resource == res && e->routes[i].kind == kind)
             return true;
-    return named(e, arena_printf(s->a, "%.*s%s", STR_ARG(schema_name(s->a, res->def)), suffix));
+    return openapi_sent_named(
+        e, arena_printf(s->a, "%.*s%s", STR_ARG(schema_name(s->a, res->def)), suffix));
 }
 
 /* Tells whether something that is sent is of the shape: a field, or what a schema names. */
@@ -254,11 +255,11 @@ static bool shape_is_sent(const struct engine *e, wharf_str shape, wharf_str inp
 
             if ((sent && names(sent, input)) ||
                 (!sent && str_eq(schema_shape_name(d->fields[k].json), shape) &&
-                    is_sent(&d->fields[k], OP_CREATE | OP_UPDATE)))
+                    openapi_sent_is_sent(&d->fields[k], OP_CREATE | OP_UPDATE)))
                 return true;
         }
     }
-    return named(e, input);
+    return openapi_sent_named(e, input);
 }
 
 /* Writes the shapes of a resource's fields, each when it is the first with that name. */

@@ -19,7 +19,7 @@ struct word {
 
 /* Parts what stands in the braces at its commas. Returns the text behind them, NULL when there are
  * not three names. */
-static const char *read_names(struct arena *a, const char *at, const char *ret[NAMED])
+static const char *place_sql_read_names(struct arena *a, const char *at, const char *ret[NAMED])
 {
     for (size_t i = 0; i < NAMED; i++) {
         size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_.");
@@ -121,7 +121,7 @@ static const char *expand_word(const struct engine *e, const struct word *word, 
         const char *names[NAMED];
 
         buf_addf(&b, "%.*s", (int)(at - sql), sql);
-        sql = read_names(e->arena, at + strlen(word->opens), names);
+        sql = place_sql_read_names(e->arena, at + strlen(word->opens), names);
         if (!sql) {
             buf_addf(problems, "%s: its SQL has %sLINK,RESOURCE,ID}, of a link and two columns\n",
                 whose, word->opens);

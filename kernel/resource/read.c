@@ -24,7 +24,8 @@ static void parameter_problem(void *arg, const char *code, wharf_str param, whar
     req_problem(req, code, param, NULL, message);
 }
 
-static void options_of(struct wharf_req *req, const struct resource *res, struct query_options *o)
+static void read_options_of(
+    struct wharf_req *req, const struct resource *res, struct query_options *o)
 {
     const struct engine *e = req->engine;
 
@@ -56,7 +57,7 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     const struct view_query *q;
     struct query_options o;
 
-    options_of(req, res, &o);
+    read_options_of(req, res, &o);
     *view = (struct view){.in = in,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
@@ -512,7 +513,7 @@ static void plan_short(
     plan->finish = finish_short;
 }
 
-static enum lane_kind lane_of(const struct list_query *q)
+static enum lane_kind read_lane_of(const struct list_query *q)
 {
     bool deep = !q->cursor && (q->page - 1) * q->limit > CHEAP_OFFSET;
 
@@ -528,7 +529,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     struct sql *s = ARENA_NEW(req->arena, struct sql);
     struct list_query *q;
 
-    options_of(req, res, &o);
+    read_options_of(req, res, &o);
     q = (struct list_query *)query_parse(
         req->arena, d, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
@@ -559,7 +560,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;
-    plan->statements[0].lane = lane_of(q);
+    plan->statements[0].lane = read_lane_of(q);
     plan->n_statements = 1;
     if (q->total != TOTAL_NONE) {
         s = ARENA_NEW(req->arena, struct sql);

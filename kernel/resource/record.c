@@ -237,7 +237,7 @@ static void encode_children(struct jw *w, struct arena *a, const struct field *f
     jw_close(w, ']');
 }
 
-static bool reaches(const struct access *who, wharf_str location)
+static bool record_reaches(const struct access *who, wharf_str location)
 {
     for (size_t i = 0; i < who->n_locations; i++) {
         if (str_eq(who->locations[i], location))
@@ -257,7 +257,7 @@ static bool embed_visible(const struct wharf_json *at, const struct access *who)
     if (!who || who->all_locations || !one)
         return true;
     for (; one; one = at == one ? NULL : one->next) {
-        if (reaches(who, one->text))
+        if (record_reaches(who, one->text))
             return true;
     }
     return false;
@@ -386,7 +386,7 @@ static void encode_cell(struct jw *w, struct arena *a, const struct field *f, co
     }
 }
 
-static bool among(const struct field *const *list, size_t n, const struct field *f)
+static bool record_among(const struct field *const *list, size_t n, const struct field *f)
 {
     for (size_t i = 0; i < n; i++) {
         if (list[i] == f)
@@ -402,9 +402,9 @@ bool field_selected(const struct field *f, uint32_t views)
 
 bool record_shows(const struct field *f, const struct view *view)
 {
-    if (among(view->without, view->n_without, f))
+    if (record_among(view->without, view->n_without, f))
         return false;
-    if (view->only && !among(view->only, view->n_only, f) && strcmp(f->name, "id") != 0)
+    if (view->only && !record_among(view->only, view->n_only, f) && strcmp(f->name, "id") != 0)
         return false;
     if (view->in & VIEW_ALL)
         return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
@@ -546,7 +546,7 @@ wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct
 
 /* ---- values for plugins ---- */
 
-static bool scaled(wharf_str text, uint32_t scale, int64_t *ret)
+static bool record_scaled(wharf_str text, uint32_t scale, int64_t *ret)
 {
     struct wharf_json number = {.type = JSON_NUMBER, .text = text};
 
@@ -568,11 +568,11 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
         return true;
     case STORE_INT:
         ret->type = WHARF_V_INT;
-        return scaled(text, 0, &ret->u.i);
+        return record_scaled(text, 0, &ret->u.i);
     case STORE_DEC:
         ret->type = WHARF_V_DEC;
         ret->scale = f->scale;
-        return scaled(text, f->scale, &ret->u.i);
+        return record_scaled(text, f->scale, &ret->u.i);
     case STORE_BOOL:
         *ret = (wharf_val){.type = WHARF_V_BOOL, .u.i = text.p[0] == 't'};
         return true;

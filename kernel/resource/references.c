@@ -76,18 +76,18 @@ static void name_array(
         name_one(list, e->text, arena_printf(a, "%s.%zu", base, i));
 }
 
-static size_t count_of(const struct wharf_json *v)
+static size_t references_count_of(const struct wharf_json *v)
 {
     return json_is(v, JSON_ARRAY) ? v->count : 0;
 }
 
 /* Collects the ids that a sent value names; those that are only removed need not exist any more. */
-static void collect(
+static void references_collect(
     struct arena *a, const struct field *f, const struct value *v, struct named *list)
 {
     const struct wharf_json *sent = v->sent ? v->sent : v->json, *add = json_get(sent, "add");
     const struct wharf_json *set = json_is(sent, JSON_OBJECT) ? json_get(sent, "set") : sent;
-    size_t cap = 1 + count_of(add) + count_of(set);
+    size_t cap = 1 + references_count_of(add) + references_count_of(set);
 
     list->ids = ARENA_ARRAY(a, wharf_str, cap);
     list->paths = ARENA_ARRAY(a, wharf_str, cap);
@@ -108,7 +108,7 @@ static const struct wharf_json *ids_of(struct arena *a, wharf_str array)
     return v ? v->child : NULL;
 }
 
-static bool among(const struct wharf_json *list, wharf_str id)
+static bool references_among(const struct wharf_json *list, wharf_str id)
 {
     while (list && !str_eq(list->text, id))
         list = list->next;
@@ -132,7 +132,7 @@ static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wha
 
 /* Refuses changes of a row's set of locations: only those that the principal reaches are put in or
  * taken out (spec 01 section 7 'multi'). */
-static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
+static void references_moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
     const struct field *f = w->res->def->place.location;
     const struct wharf_json *sides[2] = {
@@ -141,19 +141,21 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
 
     for (int side = 0; side < 2; side++) {
         for (const struct wharf_json *i = sides[side]; i; i = i->next) {
-            if (!among(sides[!side], i->text) && !principal_may_see(req->access.who, i->text))
+            if (!references_among(sides[!side], i->text) &&
+                !principal_may_see(req->access.who, i->text))
                 refuse_one(req->arena, refused, i->text, str_z(f->name));
         }
     }
 }
 
 /* Links that a row has already stay: whoever may see the row need not see what it names. */
-static bool named_before(
+static bool references_named_before(
     struct wharf_req *req, const struct write *w, const struct field *f, wharf_str id)
 {
     wharf_str before = w->old_rec ? record_text(w->old_rec, f) : str_z("");
 
-    return f->store == STORE_ARRAY ? among(ids_of(req->arena, before), id) : str_eq(before, id);
+    return f->store == STORE_ARRAY ? references_among(ids_of(req->arena, before), id)
+                                   : str_eq(before, id);
 }
 
 /* Refuses links to rows that the caller does not see: a link would tell of them (spec 01 section
@@ -180,7 +182,7 @@ static bool refuse_unseen(struct wharf_req *req, const struct write *const *writ
     seen = seen_rows(req, to, ids, total, who);
     for (size_t i = 0; seen && i < n; i++) {
         for (size_t k = 0; k < lists[i].n; k++) {
-            bool found = named_before(req, writes[i], f, lists[i].ids[k]);
+            bool found = references_named_before(req, writes[i], f, lists[i].ids[k]);
 
             for (int row = 0; !found && row < PQntuples(seen); row++)
                 found = str_eqz(lists[i].ids[k], PQgetvalue(seen, row, 0));
@@ -222,9 +224,9 @@ static bool check_field(struct wharf_req *req, const struct write *const *writes
 
         if (!w->values[f->index].present || (d->place.parent == f && w->op == OP_UPDATE))
             continue;
-        collect(req->arena, f, &w->values[f->index], &lists[i]);
+        references_collect(req->arena, f, &w->values[f->index], &lists[i]);
         if (f == d->place.location && f->store == STORE_ARRAY)
-            moved(req, w, &refused[i]);
+            references_moved(req, w, &refused[i]);
         total += lists[i].n;
     }
     if (!total)
@@ -244,7 +246,7 @@ static bool check_field(struct wharf_req *req, const struct write *const *writes
     return missing != NULL && refuse_unseen(req, writes, n, f, lists, refused);
 }
 
-static wharf_status tell_refused(struct wharf_req *req, const struct named *refused)
+static wharf_status references_tell_refused(struct wharf_req *req, const struct named *refused)
 {
     for (size_t k = 0; k < refused->n; k++)
         req_problem(req, ERR_LOCATION_ACCESS, refused->ids[k], NULL, str_z(""));
@@ -253,7 +255,7 @@ static wharf_status tell_refused(struct wharf_req *req, const struct named *refu
 
 /* Checks all references. rows: of the set that the writes are, or NULL. refused: empty lists, one
  * for each. Returns false when the database could not be asked. */
-static bool check_all(struct wharf_req *req, const struct write *const *writes,
+static bool references_check_all(struct wharf_req *req, const struct write *const *writes,
     struct set_row *const *rows, size_t n, struct named *refused)
 {
     const struct resource *res = writes[0]->res;
@@ -269,9 +271,9 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
 {
     struct named refused = {0};
 
-    if (!check_all(req, &w, NULL, 1, &refused))
+    if (!references_check_all(req, &w, NULL, 1, &refused))
         return req_failed(req);
-    return req->problems.n ? WHARF_INVALID : tell_refused(req, &refused);
+    return req->problems.n ? WHARF_INVALID : references_tell_refused(req, &refused);
 }
 
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set)
@@ -281,12 +283,12 @@ wharf_status references_check_set(struct wharf_req *req, struct write_set *set)
 
     for (size_t i = 0; i < set->n_live; i++)
         writes[i] = &set->live[i]->w;
-    if (set->n_live && !check_all(req, writes, set->live, set->n_live, refused))
+    if (set->n_live && !references_check_all(req, writes, set->live, set->n_live, refused))
         return req_failed(req);
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         set_at(req, set->live[i]);
         if (!set->live[i]->failed)
-            tell_refused(req, &refused[i]);
+            references_tell_refused(req, &refused[i]);
     }
     set_sift(req, set);
     return set->broken ? req_failed(req) : WHARF_OK;

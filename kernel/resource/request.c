@@ -21,14 +21,14 @@ static int by_code(const void *key, const void *entry)
     return strcmp(key, ((const struct error_code *)entry)->code);
 }
 
-static const struct error_code *find_code(const struct engine *e, const char *code)
+static const struct error_code *request_find_code(const struct engine *e, const char *code)
 {
     return bsearch(code, e->codes, e->n_codes, sizeof(*e->codes), by_code);
 }
 
 int code_status(const struct engine *e, const char *code)
 {
-    const struct error_code *c = find_code(e, code);
+    const struct error_code *c = request_find_code(e, code);
 
     return c ? c->status : 500;
 }
@@ -84,12 +84,12 @@ wharf_status req_problem(
     struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
 {
     struct req_problems *problems = &req->problems;
-    const struct error_code *c = find_code(req->engine, code);
+    const struct error_code *c = request_find_code(req->engine, code);
 
     if (!c) {
         log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
             "error.undeclared", "error code %s is in no errors.json; answered as internal", code);
-        c = find_code(req->engine, ERR_INTERNAL);
+        c = request_find_code(req->engine, ERR_INTERNAL);
         text = str_z("");
     }
     if (problems->n >= PROBLEMS_MAX) {
@@ -490,7 +490,7 @@ static void clear_result(void *arg)
     db_meter_clear(arg);
 }
 
-static PGresult *keep(struct wharf_req *req, PGresult *r)
+static PGresult *request_keep(struct wharf_req *req, PGresult *r)
 {
     if (r)
         arena_on_free(req->arena, clear_result, db_meter_keep(r));
@@ -554,7 +554,7 @@ PGresult *req_try(struct wharf_req *req, const char *sql, const struct sql_arg *
     struct db_error *ret_error)
 {
     owner_role(req);
-    return keep(req, db_run(req->thread->db, sql, args, n_args, ret_error));
+    return request_keep(req, db_run(req->thread->db, sql, args, n_args, ret_error));
 }
 
 bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
@@ -598,7 +598,7 @@ PGresult *req_query_sql(struct wharf_req *req, struct sql *s)
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error)
 {
     owner_role(req);
-    return keep(req, db_run_sql(req->thread->db, s, ret_error));
+    return request_keep(req, db_run_sql(req->thread->db, s, ret_error));
 }
 
 bool req_start_sql(struct wharf_req *req, struct sql *s)
@@ -609,5 +609,5 @@ bool req_start_sql(struct wharf_req *req, struct sql *s)
 
 PGresult *req_finish_sql(struct wharf_req *req, struct db_error *ret_error)
 {
-    return keep(req, db_finish(req->thread->db, ret_error));
+    return request_keep(req, db_finish(req->thread->db, ret_error));
 }

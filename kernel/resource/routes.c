@@ -28,7 +28,7 @@ static int method_index(const char *method)
     return -1;
 }
 
-static wharf_str next_segment(const char **p)
+static wharf_str routes_next_segment(const char **p)
 {
     const char *start = **p == '/' ? *p + 1 : *p;
     size_t n = strcspn(start, "/");
@@ -64,14 +64,14 @@ static const char *route_owner(const struct route *r)
     return r->plugin ? r->plugin->name : "wharf";
 }
 
-static bool add_route(struct engine *e, struct route *r, struct buf *problems)
+static bool routes_add_route(struct engine *e, struct route *r, struct buf *problems)
 {
     struct route_node *node = e->tree;
     const char *p = r->pattern;
     int m = method_index(r->method);
 
     while (*p) {
-        wharf_str s = next_segment(&p);
+        wharf_str s = routes_next_segment(&p);
 
         if (s.n && (s.p[0] == ':' || s.p[0] == '*') && r->n_params < 4)
             r->param_names[r->n_params++] = arena_dup(e->arena, s.p + 1, s.n - 1).p;
@@ -108,7 +108,8 @@ bool route_tree_build(struct engine *e, struct buf *problems)
 
     e->tree = ARENA_NEW(e->arena, struct route_node);
     for (size_t i = 0; i < e->n_routes; i++)
-        ok = add_route(e, &e->routes[i], problems) && guard_link(e, &e->routes[i], problems) && ok;
+        ok = routes_add_route(e, &e->routes[i], problems) &&
+             guard_link(e, &e->routes[i], problems) && ok;
     return ok;
 }
 
@@ -121,7 +122,7 @@ static bool ends_here(const struct route_node *node)
     return false;
 }
 
-static const struct route_node *walk(
+static const struct route_node *routes_walk(
     const struct route_node *node, const char *p, wharf_str params[4], size_t n)
 {
     const char *from = p + (*p == '/');
@@ -129,7 +130,7 @@ static const struct route_node *walk(
 
     if (!*p)
         return ends_here(node) ? node : NULL;
-    s = next_segment(&p);
+    s = routes_next_segment(&p);
     if (!s.n)
         return NULL;
     for (const struct route_node *c = node->first_child; c; c = c->next) {
@@ -142,7 +143,7 @@ static const struct route_node *walk(
         if (c->segment.n ? str_eq(c->segment, s) : n < 4) {
             if (!c->segment.n)
                 params[n] = s;
-            found = walk(c, p, params, n + !c->segment.n);
+            found = routes_walk(c, p, params, n + !c->segment.n);
         }
         if (found)
             return found;
@@ -168,7 +169,7 @@ enum route_result engine_route(const struct engine *e, const char *method, wharf
         ((char *)p.p)[--p.n] = 0;
     if (p.n < 2 || p.p[0] != '/')
         return ROUTE_NONE;
-    node = walk(e->tree, p.p, params, 0);
+    node = routes_walk(e->tree, p.p, params, 0);
     if (!node)
         return ROUTE_NONE;
     for (size_t i = 0; i < 4 && params[i].p; i++)

@@ -69,7 +69,8 @@ static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql 
     return ahead == WHARF_OK ? r : NULL;
 }
 
-static wharf_status refused(struct wharf_req *req, const struct write *w, const struct db_error *e)
+static wharf_status row_refused(
+    struct wharf_req *req, const struct write *w, const struct db_error *e)
 {
     return e->status == DB_UNIQUE ? unique_problem(req, w->res->def, e)
                                   : req_database_problem(req, e);
@@ -87,7 +88,7 @@ wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql, 
     r = started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e);
     if (ret_rows)
         *ret_rows = r;
-    return r ? WHARF_OK : refused(req, w, &e);
+    return r ? WHARF_OK : row_refused(req, w, &e);
 }
 
 static struct wharf_rec *vanished(struct wharf_req *req, const struct write *w)
@@ -185,7 +186,7 @@ struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w)
     struct wharf_rec *rec;
 
     if (!r) {
-        refused(req, w, &e);
+        row_refused(req, w, &e);
         return NULL;
     }
     if (!PQntuples(r))

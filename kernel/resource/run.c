@@ -181,7 +181,7 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
 }
 
 /* Runs a plugin's own route: in a transaction unless it says otherwise. */
-static void run_handler(struct wharf_req *req)
+static void run_run_handler(struct wharf_req *req)
 {
     struct req_reply *reply = &req->reply;
     const wharf_route *r = req->route->declared;
@@ -229,7 +229,7 @@ static void run_route(struct wharf_req *req)
         run_write(req, OP_DELETE);
         break;
     case ROUTE_PLUGIN:
-        run_handler(req);
+        run_run_handler(req);
         break;
     case ROUTE_KERNEL:
         req->route->run(req);

@@ -214,7 +214,7 @@ static const wharf_rec **raw_recs(struct wharf_req *req, const struct write_set 
 }
 
 /* Lets hooks ask once for all rows. What they fail with is no row's problem. */
-static void look_ahead(struct wharf_req *req, struct write_set *set)
+static void set_look_ahead(struct wharf_req *req, struct write_set *set)
 {
     const wharf_rec **recs = NULL;
 
@@ -238,7 +238,7 @@ static void look_ahead(struct wharf_req *req, struct write_set *set)
 
 static void check_bodies(struct wharf_req *req, struct write_set *set)
 {
-    look_ahead(req, set);
+    set_look_ahead(req, set);
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct write *w = &set->live[i]->w;
 
@@ -268,7 +268,7 @@ static void new_rows(struct wharf_req *req, struct write_set *set)
 }
 
 /* Tells whether the set is refused: with WHARF_MANY_ALL one refused row is enough. */
-static bool refused(const struct write_set *set)
+static bool set_refused(const struct write_set *set)
 {
     return (set->flags & WHARF_MANY_ALL) && set->n_failed;
 }
@@ -306,12 +306,12 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
     s = set_hooks(req, set, HOOK_CHECK);
     if (s == WHARF_OK && wrote_for_refused(set))
         return WHARF_CONFLICT;
-    if (s != WHARF_OK || refused(set) || !set->n_live)
+    if (s != WHARF_OK || set_refused(set) || !set->n_live)
         return s;
     s = set_insert(req, set);
     if (s == WHARF_OK && wrote_for_refused(set))
         return WHARF_CONFLICT;
-    if (s != WHARF_OK || refused(set) || !set->n_live)
+    if (s != WHARF_OK || set_refused(set) || !set->n_live)
         return s;
     return finish_set(req, set);
 }
@@ -326,7 +326,7 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
         s = set_hooks(req, set, HOOK_CHECK);
     if (s == WHARF_OK && wrote_for_refused(set))
         return WHARF_CONFLICT;
-    if (s != WHARF_OK || refused(set) || !set->n_live)
+    if (s != WHARF_OK || set_refused(set) || !set->n_live)
         return s;
     s = set_delete(req, set);
     return s == WHARF_OK ? finish_set(req, set) : s;
@@ -471,14 +471,14 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
         set_at(req, NULL);
         if (set->broken)
             return req_failed(req);
-        if (refused(set))
+        if (set_refused(set))
             break;
     }
     return WHARF_OK;
 }
 
 /* Restores the set as it was before anything was tried. */
-static void start_over(struct write_set *set, const struct write *start)
+static void set_start_over(struct write_set *set, const struct write *start)
 {
     set->n_failed = set->n_live = 0;
     set->broken = set->row_by_row = set->wrote = false;
@@ -489,7 +489,7 @@ static void start_over(struct write_set *set, const struct write *start)
     }
 }
 
-static wharf_status run(struct wharf_req *req, struct write_set *set)
+static wharf_status set_run(struct wharf_req *req, struct write_set *set)
 {
     struct write *start = ARENA_ARRAY(req->arena, struct write, set->n + 1);
     wharf_status s = WHARF_OK;
@@ -497,18 +497,18 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
     for (size_t i = 0; i < set->n; i++)
         start[i] = set->rows[i].w;
     set->live = ARENA_ARRAY(req->arena, struct set_row *, set->n + 1);
-    start_over(set, start);
+    set_start_over(set, start);
     if (as_a_set(req, set)) {
         if (req_begin(req) != WHARF_OK)
             return req_failed(req);
         s = set->op == OP_CREATE ? create_set(req, set) : delete_set(req, set);
-        if (s == WHARF_OK && !set->broken && !refused(set))
+        if (s == WHARF_OK && !set->broken && !set_refused(set))
             return req_commit(req);
         req_rollback(req);
         if (set->broken || !set->row_by_row)
             return s == WHARF_OK && set->broken ? req_failed(req) : s;
         req_clear_problems(&req->problems);
-        start_over(set, start);
+        set_start_over(set, start);
     }
     return each_row(req, set);
 }
@@ -528,10 +528,10 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
     set->outer = req->set;
     req->set = set;
     req->tx.res_depth++;
-    s = run(req, set);
+    s = set_run(req, set);
     req->tx.res_depth--;
     req->set = set->outer;
-    if (s != WHARF_OK || refused(set)) {
+    if (s != WHARF_OK || set_refused(set)) {
         req_rollback(req);
         return s;
     }

@@ -16,7 +16,7 @@ enum { COPIED_FROM = 50 /* rows */ };
 
 /* ---- rows by their ids ---- */
 
-static int by_id(const void *x, const void *y)
+static int set_rows_by_id(const void *x, const void *y)
 {
     wharf_str a = (*(struct set_row *const *)x)->w.id, b = (*(struct set_row *const *)y)->w.id;
     return str_order(a, b);
@@ -27,14 +27,15 @@ static struct set_row **sorted_rows(struct wharf_req *req, const struct write_se
     struct set_row **rows = ARENA_ARRAY(req->arena, struct set_row *, set->n_live + 1);
 
     memcpy(rows, set->live, set->n_live * sizeof(struct set_row *));
-    qsort(rows, set->n_live, sizeof(struct set_row *), by_id);
+    qsort(rows, set->n_live, sizeof(struct set_row *), set_rows_by_id);
     return rows;
 }
 
-static struct set_row *row_of(struct set_row *const *sorted, size_t n, wharf_str id)
+static struct set_row *set_rows_row_of(struct set_row *const *sorted, size_t n, wharf_str id)
 {
     struct set_row key = {.w = {.id = id}}, *at = &key;
-    struct set_row *const *found = bsearch(&at, sorted, n, sizeof(struct set_row *), by_id);
+    struct set_row *const *found = bsearch(
+        &at, sorted, n, sizeof(struct set_row *), set_rows_by_id);
 
     return found ? *found : NULL;
 }
@@ -44,7 +45,7 @@ static struct set_row *row_of(struct set_row *const *sorted, size_t n, wharf_str
 static struct set_row **first_of(struct set_row **sorted, size_t n, wharf_str id)
 {
     struct set_row key = {.w = {.id = id}}, *at = &key;
-    struct set_row **found = bsearch(&at, sorted, n, sizeof(struct set_row *), by_id);
+    struct set_row **found = bsearch(&at, sorted, n, sizeof(struct set_row *), set_rows_by_id);
 
     while (found && found > sorted && str_eq(found[-1]->w.id, id))
         found--;
@@ -67,12 +68,12 @@ static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const
 
 /* ---- reading ---- */
 
-static void take_rows(
+static void set_rows_take_rows(
     struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
-        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
+        struct set_row *row = set_rows_row_of(sorted, set->n_live, record_id(rec));
 
         if (!row)
             continue;
@@ -107,7 +108,7 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
         return req_failed(req);
     for (size_t i = 0; i < set->n_live; i++)
         set->live[i]->w.new_rec = NULL;
-    take_rows(req, set, sorted, r);
+    set_rows_take_rows(req, set, sorted, r);
     for (size_t i = 0; i < set->n_live; i++) {
         if (!set->live[i]->w.new_rec)
             return req_fail(
@@ -195,7 +196,7 @@ static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *
 
 /* Writes rows by COPY, which costs a third less than the statement does. It can't look out for
  * unique rules, and tells nothing of what it wrote. */
-static bool copy_rows(
+static bool set_rows_copy_rows(
     struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
 {
     const struct definition *d = set->res->def;
@@ -305,7 +306,7 @@ static bool insert_all(struct wharf_req *req, const struct write_set *set, bool 
     if (req_begin(req) != WHARF_OK)
         return false;
     if (copied)
-        good = copy_rows(req, set, ret_error);
+        good = set_rows_copy_rows(req, set, ret_error);
     else if (insert_statement(req, set, "", &s))
         good = (*ret_rows = req_try_sql(req, &s, ret_error)) != NULL;
     if (good)
@@ -325,7 +326,7 @@ static wharf_status insert_rows(
 
     for (int copied = set->n_live >= COPIED_FROM; !req->tx.met_unique && copied >= 0; copied--) {
         if (insert_all(req, set, copied, &r, &e))
-            return r ? (take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
+            return r ? (set_rows_take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
         if (req->problems.n)
             return req_failed(req);
         req->tx.met_unique = e.status == DB_UNIQUE;
@@ -340,7 +341,7 @@ static wharf_status insert_rows(
         req_database_problem(req, &e);
     if (!r)
         return req_failed(req);
-    take_rows(req, set, sorted, r);
+    set_rows_take_rows(req, set, sorted, r);
     return WHARF_OK;
 }
 
@@ -370,7 +371,7 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 /* ---- delete ---- */
 
 /* Finds rows, ordered by id, so that two that lock the same rows don't wait for each other. */
-static PGresult *find_rows(
+static PGresult *set_rows_find_rows(
     struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, bool lock)
 {
     const struct definition *d = set->res->def;
@@ -391,10 +392,10 @@ static PGresult *find_rows(
     return req_query_sql(req, &s);
 }
 
-static wharf_status find(
+static wharf_status set_rows_find(
     struct wharf_req *req, struct write_set *set, struct set_row **sorted, bool lock)
 {
-    PGresult *r = find_rows(req, set, sorted, lock);
+    PGresult *r = set_rows_find_rows(req, set, sorted, lock);
     size_t n = set->n_live;
 
     if (!r)
@@ -421,14 +422,14 @@ static wharf_status find(
 
 wharf_status set_find(struct wharf_req *req, struct write_set *set)
 {
-    return find(req, set, sorted_rows(req, set), false);
+    return set_rows_find(req, set, sorted_rows(req, set), false);
 }
 
 wharf_status set_lock(struct wharf_req *req, struct write_set *set)
 {
     struct set_row **sorted = sorted_rows(req, set);
     size_t n = set->n_live;
-    wharf_status s = find(req, set, sorted, true);
+    wharf_status s = set_rows_find(req, set, sorted, true);
 
     for (size_t i = 1; i < n; i++) /* the same row twice: the second finds it gone, as row by row */
         set->row_by_row |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);

@@ -17,7 +17,7 @@ static struct {
     _Atomic int64_t until_us;
 } wrong[REMEMBERED];
 
-static uint64_t name_of(const struct req_access *access, const struct write *w)
+static uint64_t speculation_name_of(const struct req_access *access, const struct write *w)
 {
     wharf_str organization = access->who->organization;
 
@@ -30,7 +30,7 @@ bool speculation_may(const struct wharf_req *req, const struct write *w)
 
     if (req->job || !write_observed_beside(req, w->res, w->op))
         return false;
-    which = name_of(&req->access, w);
+    which = speculation_name_of(&req->access, w);
     return atomic_load(&wrong[which % REMEMBERED].which) != which ||
            atomic_load(&wrong[which % REMEMBERED].until_us) < clock_monotonic_us();
 }
@@ -56,7 +56,7 @@ bool speculation_failed(struct wharf_req *req, struct write *w)
 
     if (!w->speculative || w->judged)
         return false;
-    which = name_of(&req->access, w);
+    which = speculation_name_of(&req->access, w);
     atomic_store(&wrong[which % REMEMBERED].which, which);
     atomic_store(&wrong[which % REMEMBERED].until_us, clock_monotonic_us() + FOR_US);
     req_clear_problems(&req->problems);

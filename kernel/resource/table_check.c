@@ -19,7 +19,7 @@ struct tables {
 
 /* Finds the row of a column by halving the sorted rows, or with column NULL any row of the
  * table; -1: there is none. */
-static int table_row(const struct tables *t, const char *table, const char *column)
+static int table_check_table_row(const struct tables *t, const char *table, const char *column)
 {
     int low = 0, high = PQntuples(t->r);
 
@@ -66,7 +66,7 @@ static const char *types_of_store(enum store store)
 static void check_column(const struct tables *t, const char *table, const char *column,
     enum store store, const char *why)
 {
-    int row = table_row(t, table, column);
+    int row = table_check_table_row(t, table, column);
     const char *type = row < 0 ? "" : PQgetvalue(t->r, row, 2);
     char word[80];
 
@@ -83,7 +83,7 @@ static void check_column(const struct tables *t, const char *table, const char *
             types_of_store(store));
 }
 
-static void check_fields(
+static void table_check_fields(
     const struct tables *t, const char *table, const struct field *fields, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static void check_children(const struct tables *t, const struct field *f)
 {
     const struct child_set *set = f->children;
 
-    if (table_row(t, set->table_name, NULL) < 0) {
+    if (table_check_table_row(t, set->table_name, NULL) < 0) {
         buf_addf(t->problems,
             "%s: there is no table %s, in which %s.%s has its rows; make it with a migration\n",
             t->res->plugin->name, set->table_name, t->res->def->name, f->name);
@@ -114,13 +114,13 @@ static void check_children(const struct tables *t, const struct field *f)
     }
     if (set->soft_delete)
         check_column(t, set->table_name, "deleted_at", STORE_TIME, f->name);
-    check_fields(t, set->table_name, set->fields, set->n_fields);
+    table_check_fields(t, set->table_name, set->fields, set->n_fields);
 }
 
-static void check_resource(const struct tables *t)
+static void table_check_resource(const struct tables *t)
 {
     const struct definition *d = t->res->def;
-    int row = table_row(t, d->storage.table_name, NULL);
+    int row = table_check_table_row(t, d->storage.table_name, NULL);
 
     if (row < 0) {
         buf_addf(t->problems,
@@ -137,7 +137,7 @@ static void check_resource(const struct tables *t)
     for (size_t i = 0; i < COL_SYSTEM_COUNT; i++)
         check_column(
             t, d->storage.table_name, d->storage.columns[i].name, d->storage.columns[i].store, "");
-    check_fields(t, d->storage.table_name, d->fields, d->n_fields);
+    table_check_fields(t, d->storage.table_name, d->fields, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++)
         if (d->fields[i].children)
             check_children(t, &d->fields[i]);
@@ -154,7 +154,7 @@ bool tables_check(PGconn *conn, const struct engine *e, struct buf *problems)
     for (size_t i = 0; PQresultStatus(r) == PGRES_TUPLES_OK && i < e->n_resources; i++) {
         const struct tables t = {r, problems, &e->resources[i]};
 
-        check_resource(&t);
+        table_check_resource(&t);
     }
     PQclear(r);
     return problems->n == before;

@@ -51,7 +51,7 @@ static wharf_str make_parts(
 }
 
 /* Reads the parts of these rows, all lines of them, whoever asks. Returns false after problems. */
-static bool read_parts(
+static bool told_read_parts(
     struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n)
 {
     const struct definition_events *events = &res->def->events;
@@ -92,7 +92,7 @@ wharf_status told_compute(
     req->head.n_pairs = 0;
     s = compute_fields(req, res, recs, n, &view);
     req->head.n_pairs = asked;
-    if (s == WHARF_OK && n && res->def->events.n_parts && !read_parts(req, res, recs, n))
+    if (s == WHARF_OK && n && res->def->events.n_parts && !told_read_parts(req, res, recs, n))
         return req_failed(req);
     return s;
 }

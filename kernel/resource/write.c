@@ -238,7 +238,7 @@ bool write_insert_sql(struct wharf_req *req, struct write *w, struct sql *s)
 
 /* Makes the row: at once when children are written behind it, so that a unique rule is told as
  * the row's own, not as theirs. */
-static wharf_status insert_row(struct wharf_req *req, struct write *w)
+static wharf_status write_insert_row(struct wharf_req *req, struct write *w)
 {
     struct sql s;
 
@@ -309,7 +309,7 @@ static void show_created(struct wharf_req *req, const struct write *w)
     }
 }
 
-static wharf_status run_create(struct wharf_req *req, struct write *w)
+static wharf_status write_run_create(struct wharf_req *req, struct write *w)
 {
     bool changed;
     wharf_status s = references_check(req, w);
@@ -326,7 +326,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     w->new_rec->id = w->id;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_CREATE, NULL, w->new_rec);
     if (s == WHARF_OK)
-        s = insert_row(req, w);
+        s = write_insert_row(req, w);
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)
@@ -533,7 +533,7 @@ static void take_disable_webhooks(struct wharf_req *req, struct write *w)
     w->body = copy;
 }
 
-static bool kept(const struct definition *d, const struct field *f)
+static bool write_kept(const struct definition *d, const struct field *f)
 {
     const struct wharf_json *keep = json_get(
         json_get(json_get(d->json, "x-wharf"), "batch"), "keep");
@@ -558,7 +558,7 @@ static void fill_defaults(struct write *w)
 
         if (!(f->write & OP_UPDATE) || f->kind != FIELD_COLUMN)
             v->present = v->present && !v->defaulted && f->write;
-        else if (kept(d, f))
+        else if (write_kept(d, f))
             v->present = v->present && !v->defaulted;
         else if (!v->present)
             *v = (struct value){.present = true, .null = !nothing.p, .text = nothing};
@@ -617,7 +617,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     if (s == WHARF_OK && w->op == OP_CREATE) {
         struct narrowing narrow;
 
-        s = narrow_rows_of(req, w->res, w->parent_id, &narrow) ? run_create(req, w)
+        s = narrow_rows_of(req, w->res, w->parent_id, &narrow) ? write_run_create(req, w)
                                                                : WHARF_NOT_FOUND;
     } else if (s == WHARF_OK) {
         s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);

@@ -16,7 +16,7 @@ static bool is_action(wharf_str s)
     return false;
 }
 
-static bool says(const struct wharf_json *list, wharf_str action)
+static bool batch_block_says(const struct wharf_json *list, wharf_str action)
 {
     for (const struct wharf_json *a = list ? list->child : NULL; a; a = a->next) {
         if (str_eq(a->text, action))
@@ -36,7 +36,7 @@ static void check_actions(struct compile *c, const struct wharf_json *list,
     for (const struct wharf_json *a = list->child; a; a = a->next) {
         if (!json_is(a, JSON_STRING) || !is_action(a->text))
             opt_problem(c, at, "the actions are merge, overwrite and delete");
-        else if (of && !says(of, a->text))
+        else if (of && !batch_block_says(of, a->text))
             opt_problem(c, at, "%s is not among the actions", a->text.p);
     }
 }
@@ -59,7 +59,8 @@ static void check_match(struct compile *c, const struct wharf_json *match, const
 }
 
 /* Checks "email|phone", "name+resource". */
-static void check_keys(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void batch_block_check_keys(
+    struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     size_t n;
     const char *const *keys = opt_texts(c, x, at, "duplicates", &n);
@@ -103,7 +104,8 @@ static void check_group(struct compile *c, const struct wharf_json *x, const str
 
 /* Checks {"groups": {"of": "group", "where": {"resource": "contact"}}, "group_contacts.children":
  * {"by": "resource"}}. */
-static void check_names(struct compile *c, const struct wharf_json *x, const struct place *up)
+static void batch_block_check_names(
+    struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"of", "by", "where", NULL};
     const struct wharf_json *names = json_get(x, "names");
@@ -150,10 +152,10 @@ void batch_compile(struct compile *c, const struct wharf_json *x, const struct p
             check_actions(c, json_get(batch, keys[i]), actions, &k_at);
     }
     check_match(c, json_get(batch, "match_by"), &m_at);
-    check_keys(c, batch, &at);
+    batch_block_check_keys(c, batch, &at);
     check_compare(c, json_get(batch, "compare"), &c_at);
     check_group(c, batch, &at);
-    check_names(c, batch, &at);
+    batch_block_check_names(c, batch, &at);
     opt_bool(c, batch, &at, "own_shape", false);
     opt_bool(c, batch, &at, "unordered", false);
     opt_texts(c, batch, &at, "columns", &n);

@@ -13,7 +13,7 @@
 
 enum { FEW_ITEMS = 16, MANY_MEMBERS = 64 };
 
-static bool check(struct check *c, const struct schema *s, const struct wharf_json *v,
+static bool check_check(struct check *c, const struct schema *s, const struct wharf_json *v,
     const struct place *at, bool whole);
 
 /* ---- work ---- */
@@ -34,7 +34,7 @@ static bool spend_match(const struct check *c, const struct pattern *p, wharf_st
 }
 
 /* Returns what looking at the value itself takes, without its parts. */
-static uint64_t work_of(const struct schema *s, const struct wharf_json *v)
+static uint64_t check_work_of(const struct schema *s, const struct wharf_json *v)
 {
     uint64_t steps = 1 + (s->members ? s->members->count : 0);
 
@@ -56,7 +56,7 @@ static bool has_type(const struct schema *s, const struct wharf_json *v)
     return s->types & TYPE_INTEGER && json_whole(v);
 }
 
-static bool is_member(const struct wharf_json *members, const struct wharf_json *v)
+static bool check_is_member(const struct wharf_json *members, const struct wharf_json *v)
 {
     for (const struct wharf_json *m = members->child; m; m = m->next)
         if (json_equal(m, v))
@@ -71,14 +71,14 @@ static bool check_value(
         return say(c, at, "unknown", "%s is not allowed here");
     if (!has_type(s, v))
         return say_type(c, at, s);
-    if (s->members && !is_member(s->members, v))
+    if (s->members && !check_is_member(s->members, v))
         return say_members(c, at, s->members);
     if (s->constant && !json_equal(s->constant, v))
         return say_constant(c, at, s->constant);
     return true;
 }
 
-static bool check_number(
+static bool check_check_number(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     bool ok = true;
@@ -171,7 +171,7 @@ static bool unique_by_hash(struct check *c, const struct wharf_json *v, const st
     return ok;
 }
 
-static bool check_unique(struct check *c, const struct wharf_json *v, const struct place *at)
+static bool check_check_unique(struct check *c, const struct wharf_json *v, const struct place *at)
 {
     size_t index = 1;
     bool ok = true;
@@ -202,7 +202,7 @@ static bool check_array(
         ok = say_count(c, at, "min", "at least", s->min_items, "item");
     if (v->count > s->max_items) /* what is in a list that is too long is not looked at */
         return say_count(c, at, "max", "at most", s->max_items, "item") && ok;
-    if (s->unique_items && !check_unique(c, v, at))
+    if (s->unique_items && !check_check_unique(c, v, at))
         ok = false;
     if (!s->items && !s->prefix.n)
         return ok;
@@ -210,7 +210,7 @@ static bool check_array(
         struct place item = place_index(at, index);
         const struct schema *of = index < s->prefix.n ? s->prefix.items[index] : s->items;
 
-        if (of && !check(&inside, of, i, &item, true))
+        if (of && !check_check(&inside, of, i, &item, true))
             ok = false;
     }
     return ok;
@@ -285,7 +285,7 @@ static bool check_properties(
 
         if (patch && json_is(member, JSON_NULL))
             continue;
-        if (member && p->schema && !check(c, p->schema, member, &inner, true))
+        if (member && p->schema && !check_check(c, p->schema, member, &inner, true))
             ok = false;
         if (!member && p->required && !patch)
             ok = say(c, &inner, "required", "%s is required");
@@ -300,7 +300,7 @@ static bool check_properties(
 }
 
 /* Checks patternProperties, additionalProperties, propertyNames and unknown members. */
-static bool check_member(struct check *c, const struct schema *s, const struct wharf_json *m,
+static bool check_check_member(struct check *c, const struct schema *s, const struct wharf_json *m,
     const struct place *at, bool strict)
 {
     struct place inner = place_key(at, m->key);
@@ -313,14 +313,14 @@ static bool check_member(struct check *c, const struct schema *s, const struct w
             return false;
         if (pattern_match(s->matching[i].pattern, m->key)) {
             found = true;
-            if (!check(c, s->matching[i].schema, m, &inner, true))
+            if (!check_check(c, s->matching[i].schema, m, &inner, true))
                 ok = false;
         }
     }
     if (!found && s->additional) {
         if (s->additional->never)
             ok = say(c, &inner, "unknown", "%s is not a known field");
-        else if (!check(c, s->additional, m, &inner, true))
+        else if (!check_check(c, s->additional, m, &inner, true))
             ok = false;
     } else if (!found && strict && !knows(s, m->key)) {
         ok = say(c, &inner, "unknown", "%s is not a known field");
@@ -330,7 +330,7 @@ static bool check_member(struct check *c, const struct schema *s, const struct w
         struct check quiet = *c;
 
         quiet.fn = NULL;
-        if (!check(&quiet, s->names, &name, &inner, false))
+        if (!check_check(&quiet, s->names, &name, &inner, false))
             ok = say(c, &inner, "unknown", "%s is not an allowed name");
     }
     return ok;
@@ -351,7 +351,7 @@ static bool check_object(struct check *c, const struct schema *s, const struct w
     if (!s->n_matching && !s->additional && !s->names && !strict)
         return ok;
     for (const struct wharf_json *m = v->child; m; m = m->next)
-        if (!check_member(c, s, m, at, strict))
+        if (!check_check_member(c, s, m, at, strict))
             ok = false;
     return ok;
 }
@@ -374,7 +374,7 @@ static void count_problem(void *arg, wharf_str path, const char *rule, wharf_str
 }
 
 /* Measures how far v is from s: 0 fits; otherwise larger is farther. */
-static size_t distance(
+static size_t check_distance(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct arena_mark mark = arena_mark(c->arena);
@@ -387,18 +387,18 @@ static size_t distance(
     quiet.fn = count_problem;
     quiet.arg = &t;
     quiet.measuring = true;
-    ok = check(&quiet, s, v, at, false);
+    ok = check_check(&quiet, s, v, at, false);
     arena_rewind(c->arena, mark);
     return ok ? 0 : t.problems + (t.at_place ? 100000 : 0);
 }
 
-static bool fits(
+static bool check_fits_quietly(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct check quiet = *c;
 
     quiet.fn = NULL;
-    return check(&quiet, s, v, at, false);
+    return check_check(&quiet, s, v, at, false);
 }
 
 /* Tells, when none fits, the problems of the nearest, if one is nearer than all others. */
@@ -411,7 +411,7 @@ static bool say_none(struct check *c, const struct schema_list *list, const stru
     if (!c->fn)
         return false;
     for (size_t i = 0; i < list->n && !c->measuring; i++) {
-        size_t d = distance(c, list->items[i], v, at);
+        size_t d = check_distance(c, list->items[i], v, at);
 
         alone = d < best || (alone && d > best);
         if (d < best) {
@@ -420,7 +420,7 @@ static bool say_none(struct check *c, const struct schema_list *list, const stru
         }
     }
     if (alone)
-        return check(c, list->items[nearest], v, at, false);
+        return check_check(c, list->items[nearest], v, at, false);
     return say_kinds(c, at, list);
 }
 
@@ -431,11 +431,11 @@ static bool check_choices(
     bool ok = true;
 
     for (size_t i = 0; i < s->any_of.n && !any; i++)
-        any += fits(c, s->any_of.items[i], v, at);
+        any += check_fits_quietly(c, s->any_of.items[i], v, at);
     if (s->any_of.n && !any)
         ok = say_none(c, &s->any_of, v, at);
     for (size_t i = 0; i < s->one_of.n && one < 2; i++)
-        one += fits(c, s->one_of.items[i], v, at);
+        one += check_fits_quietly(c, s->one_of.items[i], v, at);
     if (s->one_of.n && one == 0)
         ok = say_none(c, &s->one_of, v, at) && ok;
     if (one > 1)
@@ -449,37 +449,38 @@ static bool check_combined(
 {
     bool ok = true;
 
-    if (s->ref && !check(c, s->ref, v, at, false))
+    if (s->ref && !check_check(c, s->ref, v, at, false))
         ok = false;
     for (size_t i = 0; i < s->all_of.n; i++)
-        if (!check(c, s->all_of.items[i], v, at, false))
+        if (!check_check(c, s->all_of.items[i], v, at, false))
             ok = false;
     if ((s->any_of.n || s->one_of.n) && !check_choices(c, s, v, at))
         ok = false;
-    if (s->not_schema && fits(c, s->not_schema, v, at))
+    if (s->not_schema && check_fits_quietly(c, s->not_schema, v, at))
         ok = say(c, at, "format", "%s has a value that is not allowed");
     if (s->if_schema) {
-        const struct schema *then = fits(c, s->if_schema, v, at) ? s->then_schema : s->else_schema;
+        const struct schema *then = check_fits_quietly(c, s->if_schema, v, at) ? s->then_schema
+                                                                               : s->else_schema;
 
-        if (then && !check(c, then, v, at, false))
+        if (then && !check_check(c, then, v, at, false))
             ok = false;
     }
     return ok;
 }
 
 /* Checks v. whole: v is looked at for the first time, not again through a combination. */
-static bool check(struct check *c, const struct schema *s, const struct wharf_json *v,
+static bool check_check(struct check *c, const struct schema *s, const struct wharf_json *v,
     const struct place *at, bool whole)
 {
     bool ok = true;
 
-    if (c->left && !spend(c, work_of(s, v)))
+    if (c->left && !spend(c, check_work_of(s, v)))
         return false;
     /* A value of the wrong kind would only repeat its problem in every part. */
     if (!check_value(c, s, v, at))
         return false;
     if (v->type == JSON_NUMBER)
-        ok = check_number(c, s, v, at);
+        ok = check_check_number(c, s, v, at);
     else if (v->type == JSON_STRING)
         ok = check_string(c, s, v, at);
     else if (v->type == JSON_ARRAY)
@@ -504,7 +505,7 @@ bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_s
         .arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .reported = &reported};
     struct place root = {0};
 
-    return check(&c, s, v, &root, true);
+    return check_check(&c, s, v, &root, true);
 }
 
 bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base,
@@ -514,7 +515,7 @@ bool schema_validate_within(const struct schema *s, const struct wharf_json *v, 
     struct check c = {
         .arena = a, .fn = fn, .arg = arg, .base = base, .left = left, .reported = &reported};
     struct place root = {0};
-    bool ok = check(&c, s, v, &root, true);
+    bool ok = check_check(&c, s, v, &root, true);
 
     return ok && *left > 0;
 }

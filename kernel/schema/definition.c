@@ -38,7 +38,8 @@ static void check_path(
     }
 }
 
-static void read_parent(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void definition_read_parent(
+    struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"field", "param", "all", NULL};
     const struct wharf_json *parent = json_get(x, "parent");
@@ -70,7 +71,7 @@ static void read_parent(struct compile *c, const struct wharf_json *x, const str
 
 /* Checks that a list of the rows of all parents leaves out those of parents that one may not
  * see: in a parent's own list the parent is looked at, here nobody does. */
-static void check_all(struct compile *c, const struct place *up)
+static void definition_check_all(struct compile *c, const struct place *up)
 {
     const struct definition *d = c->d;
     struct place at = place_key(up, WHARF_S("parent"));
@@ -81,7 +82,8 @@ static void check_all(struct compile *c, const struct place *up)
             "\"locations\": true}");
 }
 
-static void read_ids(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void definition_read_ids(
+    struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     struct definition *d = c->d;
     const char *pattern = opt_text(c, x, at, "id_pattern", NULL), *error;
@@ -418,7 +420,8 @@ static void read_newest(struct compile *c, const struct wharf_json *events, cons
 }
 
 /* Reads which fields are kept line by line, for who may see each. */
-static void read_parts(struct compile *c, const struct wharf_json *events, const struct place *up)
+static void definition_read_parts(
+    struct compile *c, const struct wharf_json *events, const struct place *up)
 {
     static const char *const keys[] = {"of", "lines", "newest", "one", NULL};
     const struct wharf_json *list = json_get(events, "parts");
@@ -463,7 +466,8 @@ static void check_told(struct compile *c, const struct field *f, const struct pl
     }
 }
 
-static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void definition_read_events(
+    struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"created", "updated", "deleted", "without", "newest",
         "quiet", "parts", "disable_webhooks", NULL};
@@ -482,7 +486,7 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
     d->events.disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
-    read_parts(c, events, &e_at);
+    definition_read_parts(c, events, &e_at);
     names = opt_texts(c, events, &e_at, "without", &n);
     without = ARENA_ARRAY(c->arena, const struct field *, n + 2 * d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {
@@ -521,7 +525,8 @@ static void read_own(struct compile *c, const struct wharf_json *x, const struct
 }
 
 /* Reads `below`: the list of the rows that name one row, at a path of that row. */
-static void read_below(struct compile *c, const struct wharf_json *x, const struct place *up)
+static void definition_read_below(
+    struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"path", "field", "param", NULL};
     const struct wharf_json *below = json_get(x, "below");
@@ -555,8 +560,8 @@ static void read_tree(struct compile *c, const struct wharf_json *x, const struc
         opt_problem(c, &at, "parent and names are text columns");
 }
 
-static void read_words(struct compile *c, const struct wharf_json *json, const struct wharf_json *x,
-    const struct place *at)
+static void definition_read_words(struct compile *c, const struct wharf_json *json,
+    const struct wharf_json *x, const struct place *at)
 {
     static const char *const views[] = {"retrieve", "list", NULL}, *const lives[] = {
                                                                        "no", "read", "write", NULL};
@@ -581,7 +586,7 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
 
 /* ---- the whole ---- */
 
-static void read_document(struct compile *c, const struct wharf_json *json)
+static void definition_read_document(struct compile *c, const struct wharf_json *json)
 {
     static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description",
         "examples", "type", "required", "properties", "x-wharf", NULL};
@@ -611,23 +616,23 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     d->fields = fields.items;
     d->n_fields = fields.n;
     columns_compile(c, fields.items);
-    read_words(c, json, x, &at);
-    read_ids(c, x, &at);
+    definition_read_words(c, json, x, &at);
+    definition_read_ids(c, x, &at);
     read_table(c, x, &at);
     read_archive(c, x, &at);
     c->d->ops = opt_ops(c, x, &at);
-    read_parent(c, x, &at);
+    definition_read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");
     check_path(c, d->collection, d->place.parent_param, &at);
     read_own(c, x, &at);
-    read_below(c, x, &at);
+    definition_read_below(c, x, &at);
     read_location(c, x, &at);
     read_audience(c, x, &at);
-    check_all(c, &at);
+    definition_check_all(c, &at);
     read_recorded(c, x, &at);
     read_holds(c, x, &at);
     read_uniques(c, x, &at);
-    read_events(c, x, &at);
+    definition_read_events(c, x, &at);
     read_tree(c, x, &at);
     list_compile(c, json_get(x, "list"), &l_at);
     batch_compile(c, x, &at);
@@ -663,7 +668,7 @@ const struct definition *definition_compile(
     d->json = c.document;
     d->arena = a;
     d->hash = fnv1a(jw_text(a, c.document));
-    read_document(&c, c.document);
+    definition_read_document(&c, c.document);
     return c.failed ? NULL : d;
 }
 

@@ -32,7 +32,7 @@ const struct field *fields_find(const struct field *fields, size_t n, const char
 
 /* ---- plain schemas ---- */
 
-static void plain(struct compile *c, const struct wharf_json *schema, const struct place *at);
+static void field_plain(struct compile *c, const struct wharf_json *schema, const struct place *at);
 
 static void plain_members(
     struct compile *c, const struct wharf_json *schemas, const struct place *at)
@@ -41,13 +41,13 @@ static void plain_members(
          m = m->next) {
         struct place inner = place_key(at, m->key);
 
-        plain(c, m, &inner);
+        field_plain(c, m, &inner);
     }
 }
 
 /* Checks that a definition has no combinations and no $ref: each place has one kind of value, from
  * which the rest is derived. */
-static void plain(struct compile *c, const struct wharf_json *schema, const struct place *at)
+static void field_plain(struct compile *c, const struct wharf_json *schema, const struct place *at)
 {
     static const char *const not_here[] = {
         "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs"};
@@ -62,7 +62,7 @@ static void plain(struct compile *c, const struct wharf_json *schema, const stru
     for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
         struct place inner = place_key(at, str_z(one[i]));
 
-        plain(c, json_get(schema, one[i]), &inner);
+        field_plain(c, json_get(schema, one[i]), &inner);
     }
     plain_members(
         c, json_get(schema, "properties"), &(struct place){.up = at, .key = WHARF_S("properties")});
@@ -86,7 +86,7 @@ static void tell_nested(void *arg, wharf_str path, const char *rule, wharf_str m
 }
 
 /* Returns the array schema with nothing but its items, or without them. */
-static const struct wharf_json *part_of(
+static const struct wharf_json *field_part_of(
     struct compile *c, const struct wharf_json *json, bool items)
 {
     struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json), **tail = &copy->child;
@@ -108,16 +108,16 @@ static const struct wharf_json *part_of(
  * array's. */
 static void read_schema(struct compile *c, struct field *f, const struct property *p)
 {
-    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? part_of(c, p->json, false)
+    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? field_part_of(c, p->json, false)
                                                               : p->json;
     struct nested n = {c, &p->at};
 
-    plain(c, json, &p->at);
+    field_plain(c, json, &p->at);
     f->json = p->json;
     f->schema = schema_compile_part(c->arena, c->document, json, tell_nested, &n);
     if (f->store == STORE_ARRAY && f->schema)
         f->element = schema_compile_part(
-            c->arena, c->document, part_of(c, p->json, true), tell_nested, &n);
+            c->arena, c->document, field_part_of(c, p->json, true), tell_nested, &n);
 }
 
 /* ---- type and store ---- */
@@ -143,7 +143,7 @@ static void read_type(struct compile *c, struct field *f, struct property *p)
         opt_member_problem(c, &p->at, "type", "this is needed");
 }
 
-static bool is_type(const struct property *p, const char *type)
+static bool field_is_type(const struct property *p, const char *type)
 {
     return !strcmp(p->type, type);
 }
@@ -155,18 +155,18 @@ static bool of_strings(const struct wharf_json *json)
 
 static void store_by_type(struct compile *c, struct field *f, const struct property *p)
 {
-    if (is_type(p, "string"))
+    if (field_is_type(p, "string"))
         f->store = str_eqz(json_text_or(p->json, "format", ""), "date-time") ? STORE_TIME
                                                                              : STORE_TEXT;
-    else if (is_type(p, "integer"))
+    else if (field_is_type(p, "integer"))
         f->store = STORE_INT;
-    else if (is_type(p, "number"))
+    else if (field_is_type(p, "number"))
         f->store = STORE_DEC;
-    else if (is_type(p, "boolean"))
+    else if (field_is_type(p, "boolean"))
         f->store = STORE_BOOL;
-    else if (is_type(p, "array") && of_strings(p->json))
+    else if (field_is_type(p, "array") && of_strings(p->json))
         f->store = STORE_ARRAY;
-    else if (is_type(p, "array") || is_type(p, "object"))
+    else if (field_is_type(p, "array") || field_is_type(p, "object"))
         f->store = STORE_JSON;
     else
         opt_member_problem(c, &p->at, "type",
@@ -216,7 +216,7 @@ static void store_by_word(
 
     if (read_decimal(f, word)) {
         f->store = STORE_DEC;
-        if (!is_type(p, "number") && !is_type(p, "integer"))
+        if (!field_is_type(p, "number") && !field_is_type(p, "integer"))
             opt_member_problem(c, &p->x_at, "store", "a decimal needs \"type\": \"number\"");
         return;
     }
@@ -225,7 +225,7 @@ static void store_by_word(
             continue;
         f->store = stores[i].store;
         f->kind = stores[i].kind;
-        if (*stores[i].type && !is_type(p, stores[i].type))
+        if (*stores[i].type && !field_is_type(p, stores[i].type))
             opt_member_problem(
                 c, &p->x_at, "store", "%s needs \"type\": \"%s\"", word, stores[i].type);
         if (f->store == STORE_ARRAY && !of_strings(p->json))
@@ -269,7 +269,7 @@ static enum may_ask may_ask(const struct field *f, const struct property *p)
 }
 
 /* Reads the SQL that is read instead of a column, or that computes a field. */
-static void read_expression(struct compile *c, struct field *f, const struct property *p)
+static void field_read_expression(struct compile *c, struct field *f, const struct property *p)
 {
     const char *sql = opt_text(c, p->x, &p->x_at, "expression", NULL);
 
@@ -320,12 +320,12 @@ static void read_store(struct compile *c, struct field *f, const struct property
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
     }
-    read_expression(c, f, p);
+    field_read_expression(c, f, p);
 }
 
 /* ---- writing ---- */
 
-static bool is_system(const struct field *f, bool child)
+static bool field_is_system(const struct field *f, bool child)
 {
     static const char *const child_names[] = {"id", "created_at", "updated_at"};
 
@@ -343,7 +343,7 @@ static void read_write(struct compile *c, struct field *f, const struct property
 {
     static const char *const words[] = {"both", "create", "update", "never", NULL};
     static const uint32_t bits[] = {OP_CREATE | OP_UPDATE, OP_CREATE, OP_UPDATE, 0};
-    bool fixed = is_system(f, p->child) || (f->kind == FIELD_COMPUTED && !f->input) ||
+    bool fixed = field_is_system(f, p->child) || (f->kind == FIELD_COMPUTED && !f->input) ||
                  f->kind == FIELD_EMBED || f->expression;
     size_t word = opt_word(c, p->x, &p->x_at, "write", words, fixed ? 3 : 0);
 
@@ -378,7 +378,7 @@ static bool read_switch(
     return on && allowed;
 }
 
-static void read_input(struct compile *c, struct field *f, const struct property *p)
+static void field_read_input(struct compile *c, struct field *f, const struct property *p)
 {
     bool text = f->store == STORE_TEXT;
 
@@ -394,7 +394,7 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->ids_of = opt_text(c, p->x, &p->x_at, "ids_of", NULL);
     c->d->events.has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
     f->merge = read_switch(
-        c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
+        c, p, "merge", f->store == STORE_JSON && field_is_type(p, "object"), "objects");
     f->set_input = read_switch(c, p, "set", f->store == STORE_ARRAY, "arrays of texts");
     f->ref = opt_text(c, p->x, &p->x_at, "ref", NULL);
     if (f->ref && !text && f->store != STORE_ARRAY)
@@ -457,7 +457,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
 }
 
 /* Reads the texts of the enum, without null. There are none when a member is no text. */
-static void read_members(struct compile *c, struct field *f, const struct wharf_json *json)
+static void field_read_members(struct compile *c, struct field *f, const struct wharf_json *json)
 {
     const struct wharf_json *list = json_get(
         f->store == STORE_ARRAY ? json_get(json, "items") : json, "enum");
@@ -504,7 +504,7 @@ enum filter_type field_filter_type(const struct field *f)
 }
 
 /* Reads `filter`: true, false, or "id" for a text that holds an id. */
-static void read_filter(
+static void field_read_filter(
     struct compile *c, struct field *f, const struct property *p, int column, bool always)
 {
     const struct wharf_json *v = json_get(p->x, "filter");
@@ -562,11 +562,11 @@ static void read_output(struct compile *c, struct field *f, const struct propert
     struct place deprecated_at = place_key(&p->x_at, WHARF_S("deprecated"));
 
     read_in(c, f, p);
-    read_members(c, f, p->json);
+    field_read_members(c, f, p->json);
     if (p->child && (json_get(p->x, "filter") || json_get(p->x, "sort")))
         opt_problem(
             c, &p->x_at, "child rows are filtered by list.filters of the resource and not sorted");
-    read_filter(c, f, p, column, always && !p->child);
+    field_read_filter(c, f, p, column, always && !p->child);
     read_sort(c, f, p);
     f->log = opt_bool(c, p->x, &p->x_at, "log", true);
     opt_text(c, p->x, &p->x_at, "since", NULL);
@@ -582,7 +582,7 @@ static void read_property(struct compile *c, struct field *f, struct property *p
     read_type(c, f, p);
     read_store(c, f, p);
     read_schema(c, f, p);
-    read_input(c, f, p);
+    field_read_input(c, f, p);
     read_output(c, f, p);
     if (f->kind == FIELD_CHILDREN && !p->child)
         field_children(c, f, json_get(p->x, "children"), &p->x_at);
@@ -618,7 +618,7 @@ static void read_embed(
         opt_member_problem(c, &e_at, "fields", "at least one field is needed");
 }
 
-static void read_required(struct compile *c, const struct wharf_json *schema,
+static void field_read_required(struct compile *c, const struct wharf_json *schema,
     const struct field_list *list, const struct place *at)
 {
     size_t n;
@@ -670,6 +670,6 @@ struct field_list fields_compile(
         if (list.items[i].kind == FIELD_EMBED)
             read_embed(c, &list.items[i], &list, &f_at);
     }
-    read_required(c, schema, &list, at);
+    field_read_required(c, schema, &list, at);
     return list;
 }

@@ -31,7 +31,8 @@ static void read_match(
         opt_member_problem(c, at, "unique", "there is no text field \"%s\" in the items", unique);
 }
 
-static void check_items(struct compile *c, const struct wharf_json *items, const struct place *at)
+static void field_children_check_items(
+    struct compile *c, const struct wharf_json *items, const struct place *at)
 {
     static const char *const keys[] = {
         "type", "title", "description", "required", "properties", "$comment", "examples", NULL};
@@ -58,7 +59,7 @@ void field_children(
     set->id_prefix = "";
     if (!x)
         opt_problem(c, &at, "this is needed");
-    check_items(c, items, &items_at);
+    field_children_check_items(c, items, &items_at);
     list = fields_compile(c, items, &items_at, true);
     set->fields = list.items;
     set->n_fields = list.n;

@@ -19,26 +19,26 @@ struct format {
     const char *article;
 };
 
-static bool is_digit(char c)
+static bool format_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
-static bool is_letter(char c)
+static bool format_is_letter(char c)
 {
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
-static bool is_hex(char c)
+static bool format_is_hex(char c)
 {
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+    return format_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
 /* Reads n digits at p. Returns -1 when they are none. The text has at least n bytes there. */
-static int digits(const char *p, int n)
+static int format_digits(const char *p, int n)
 {
     int v = 0;
 
     for (int i = 0; i < n; i++) {
-        if (!is_digit(p[i]))
+        if (!format_is_digit(p[i]))
             return -1;
         v = v * 10 + (p[i] - '0');
     }
@@ -52,9 +52,9 @@ static bool match_date(wharf_str s)
 
     if (s.n != 10 || s.p[4] != '-' || s.p[7] != '-')
         return false;
-    year = digits(s.p, 4);
-    month = digits(s.p + 5, 2);
-    day = digits(s.p + 8, 2);
+    year = format_digits(s.p, 4);
+    month = format_digits(s.p + 5, 2);
+    day = format_digits(s.p + 8, 2);
     return year > 0 && wharf_date_good(year, month, day);
 }
 
@@ -68,8 +68,8 @@ static bool read_zone(const char *p, size_t n, int *ret_east)
         return *p == 'Z' || *p == 'z';
     if (n != 6 || (*p != '+' && *p != '-') || p[3] != ':')
         return false;
-    hour = digits(p + 1, 2);
-    minute = digits(p + 4, 2);
+    hour = format_digits(p + 1, 2);
+    minute = format_digits(p + 4, 2);
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59)
         return false;
     *ret_east = (hour * 60 + minute) * (*p == '-' ? -1 : 1);
@@ -83,13 +83,13 @@ static bool match_time(wharf_str s)
 
     if (s.n < 9 || s.p[2] != ':' || s.p[5] != ':')
         return false;
-    hour = digits(s.p, 2);
-    minute = digits(s.p + 3, 2);
-    second = digits(s.p + 6, 2);
+    hour = format_digits(s.p, 2);
+    minute = format_digits(s.p + 3, 2);
+    second = format_digits(s.p + 6, 2);
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
         return false;
     if (s.p[at] == '.') {
-        for (at++; at < s.n && is_digit(s.p[at]); at++)
+        for (at++; at < s.n && format_is_digit(s.p[at]); at++)
             ;
         if (at == 9)
             return false;
@@ -120,7 +120,7 @@ static size_t duration_parts(const char **p, const char *end, const char *units)
     while (*p < end && **p != 'T') {
         const char *from = *p, *unit;
 
-        while (*p < end && is_digit(**p))
+        while (*p < end && format_is_digit(**p))
             (*p)++;
         if (*p == from || *p == end)
             return SIZE_MAX;
@@ -146,7 +146,7 @@ static bool match_duration(wharf_str s)
         return false;
     if (end[-1] == 'W') {
         for (; p < end - 1; p++)
-            if (!is_digit(*p))
+            if (!format_is_digit(*p))
                 return false;
         return true;
     }
@@ -177,7 +177,7 @@ static bool match_hostname(wharf_str s)
             label = 0;
             continue;
         }
-        if (!is_letter(c) && !is_digit(c) && !(c == '-' && label > 0))
+        if (!format_is_letter(c) && !format_is_digit(c) && !(c == '-' && label > 0))
             return false;
         if (++label > 63)
             return false;
@@ -201,7 +201,7 @@ static bool match_ipv6(wharf_str s)
 
 static bool is_atom(char c)
 {
-    return is_letter(c) || is_digit(c) || (c && strchr("!#$%&'*+-/=?^_`{|}~", c));
+    return format_is_letter(c) || format_is_digit(c) || (c && strchr("!#$%&'*+-/=?^_`{|}~", c));
 }
 
 static bool match_local_part(const char *p, size_t n)
@@ -267,7 +267,7 @@ static bool match_uuid(wharf_str s)
     for (size_t i = 0; i < s.n; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
 
-        if (dash ? s.p[i] != '-' : !is_hex(s.p[i]))
+        if (dash ? s.p[i] != '-' : !format_is_hex(s.p[i]))
             return false;
     }
     return true;

@@ -28,7 +28,7 @@ const struct field *opt_field(
 
 /* ---- order ---- */
 
-static void read_order(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void lists_read_order(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const words[] = {"desc", "asc", NULL};
     struct definition *d = c->d;
@@ -100,7 +100,7 @@ static void read_reported(struct compile *c, const struct wharf_json *x, const s
     c->d->list.reported = list;
 }
 
-static void read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void lists_read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     struct place s_at = place_key(at, WHARF_S("search"));
     size_t n;
@@ -349,7 +349,8 @@ static void named_filter(
     opt_member_problem(c, at, "alias", "there is no filter \"%s\" before this one", alias);
 }
 
-static void read_filters(struct compile *c, const struct wharf_json *x, const struct place *up)
+static void lists_read_filters(
+    struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     struct place at = place_key(up, WHARF_S("filters")), root = {0};
     const struct wharf_json *named = json_get(x, "filters");
@@ -470,9 +471,9 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
         c, x, at, "search_max", d->list.max < 100 ? d->list.max : 100, 1, d->list.max);
     d->list.all_word = true;
     d->list.count_exact = true;
-    read_order(c, x, at);
-    read_search(c, x, at);
-    read_filters(c, x, at);
+    lists_read_order(c, x, at);
+    lists_read_search(c, x, at);
+    lists_read_filters(c, x, at);
     read_assumed(c, x, at);
     read_cache(c, x, at);
     read_errors(c, x, at);

@@ -34,7 +34,7 @@ struct collector {
 static const struct names anything = {.open = true};
 static const char components[] = "#/components/schemas/";
 
-static const struct names *names_of(struct collector *c, const struct wharf_json *schema);
+static const struct names *names_names_of(struct collector *c, const struct wharf_json *schema);
 
 /* Returns the name of the component that the schema stands for, empty when it stands for none. */
 static wharf_str component_of(const struct wharf_json *schema)
@@ -59,7 +59,7 @@ static void names_add_member(
     }
     list = vector_add(c->a, members);
     list->key = arena_dup_str(c->a, property->key);
-    list->inside = names_of(c, property);
+    list->inside = names_names_of(c, property);
 }
 
 /* Tells whether the schema takes members that it does not name. */
@@ -95,7 +95,7 @@ static void names_add(
     for (const struct wharf_json *p = properties ? properties->child : NULL; p; p = p->next)
         names_add_member(c, members, p);
     if (items)
-        n->items = n->items ? &anything : names_of(c, items);
+        n->items = n->items ? &anything : names_names_of(c, items);
     for (size_t i = 0; i < sizeof(alternatives) / sizeof(*alternatives); i++) {
         const struct wharf_json *list = json_get(schema, alternatives[i]);
 
@@ -105,7 +105,7 @@ static void names_add(
 }
 
 /* Returns the names of a schema; those of a component are collected once. */
-static const struct names *names_of(struct collector *c, const struct wharf_json *schema)
+static const struct names *names_names_of(struct collector *c, const struct wharf_json *schema)
 {
     wharf_str name = component_of(schema);
     struct vector members = {.size = sizeof(struct named)};
@@ -134,7 +134,7 @@ const struct names *names_collect(
 {
     struct collector c = {.a = a, .schemas = schemas, .found = {.size = sizeof(struct component)}};
 
-    return names_of(&c, schema);
+    return names_names_of(&c, schema);
 }
 
 const struct names *names_collect_inside(
@@ -147,14 +147,14 @@ const struct names *names_collect_inside(
     names->members = ARENA_ARRAY(a, struct named, n + 1);
     for (size_t i = 0; i < n; i++)
         names->members[i] = (struct named){
-            arena_dup_str(a, members[i].key), names_of(&c, members[i].schema)};
+            arena_dup_str(a, members[i].key), names_names_of(&c, members[i].schema)};
     names->n = n;
     if (n)
         qsort(names->members, n, sizeof(*names->members), str_order_entries);
     return names;
 }
 
-static bool known(
+static bool names_all_known(
     struct check *c, const struct names *n, const struct wharf_json *v, const struct place *at);
 
 static bool member_known(
@@ -165,12 +165,12 @@ static bool member_known(
         &m->key, n->members, n->n, sizeof(*n->members), str_order_entries);
 
     if (found)
-        return known(c, found->inside, m, &inner);
+        return names_all_known(c, found->inside, m, &inner);
     return n->open || say(c, &inner, "unknown", "%s is not a known field");
 }
 
 /* Looks at a value and at all in it. Where no object belongs, the handler says so. */
-static bool known(
+static bool names_all_known(
     struct check *c, const struct names *n, const struct wharf_json *v, const struct place *at)
 {
     size_t i = 0;
@@ -183,7 +183,7 @@ static bool known(
         for (const struct wharf_json *e = v->child; e; e = e->next) {
             struct place inner = place_index(at, i++);
 
-            ok = known(c, n->items, e, &inner) && ok;
+            ok = names_all_known(c, n->items, e, &inner) && ok;
         }
     }
     return ok;
@@ -196,5 +196,5 @@ bool names_known(const struct names *n, const struct wharf_json *v, struct arena
     struct check c = {.arena = a, .fn = fn, .arg = arg, .reported = &reported};
     struct place root = {0};
 
-    return known(&c, n, v, &root);
+    return names_all_known(&c, n, v, &root);
 }

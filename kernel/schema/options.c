@@ -3,7 +3,7 @@
 
 #include "util/str.h"
 
-static void tell(struct compile *c, const struct place *at, const char *fmt, va_list ap)
+static void options_tell(struct compile *c, const struct place *at, const char *fmt, va_list ap)
 {
     c->failed = true;
     c->fn(c->arg, place_pointer(c->arena, at), "format", arena_vprintf(c->arena, fmt, ap));
@@ -14,7 +14,7 @@ void opt_problem(struct compile *c, const struct place *at, const char *fmt, ...
     va_list ap;
 
     va_start(ap, fmt);
-    tell(c, at, fmt, ap);
+    options_tell(c, at, fmt, ap);
     va_end(ap);
 }
 
@@ -25,7 +25,7 @@ void opt_member_problem(
     va_list ap;
 
     va_start(ap, fmt);
-    tell(c, &at, fmt, ap);
+    options_tell(c, &at, fmt, ap);
     va_end(ap);
 }
 

@@ -24,7 +24,7 @@ static void parse_choice(struct compiler *c);
 
 /* ---- code ---- */
 
-static struct instruction *emit(struct compiler *c, enum op op)
+static struct instruction *pattern_emit(struct compiler *c, enum op op)
 {
     struct instruction *i;
 
@@ -50,7 +50,7 @@ static struct instruction *emit(struct compiler *c, enum op op)
  * because jumps are relative. */
 static void insert_split(struct compiler *c, size_t at, int to, int or_to)
 {
-    emit(c, OP_SPLIT);
+    pattern_emit(c, OP_SPLIT);
     if (c->s.error)
         return;
     memmove(&c->program[at + 1], &c->program[at], (c->size - 1 - at) * sizeof(*c->program));
@@ -60,7 +60,7 @@ static void insert_split(struct compiler *c, size_t at, int to, int or_to)
 static void emit_ranges(struct compiler *c, const struct range *list, size_t n)
 {
     struct range *copy = ARENA_ARRAY(c->arena, struct range, n ? n : 1);
-    struct instruction *i = emit(c, OP_RANGES);
+    struct instruction *i = pattern_emit(c, OP_RANGES);
 
     for (size_t k = 0; k < n; k++) {
         copy[k] = list[k];
@@ -128,12 +128,12 @@ static void parse_escape(struct compiler *c)
 static bool parse_assertion(struct compiler *c)
 {
     if (*c->s.p == '^' || *c->s.p == '$') {
-        emit(c, *c->s.p == '^' ? OP_START : OP_END);
+        pattern_emit(c, *c->s.p == '^' ? OP_START : OP_END);
         c->s.p++;
         return true;
     }
     if (*c->s.p == '\\' && c->s.end - c->s.p >= 2 && (c->s.p[1] == 'b' || c->s.p[1] == 'B')) {
-        emit(c, c->s.p[1] == 'b' ? OP_WORD_EDGE : OP_NO_WORD_EDGE);
+        pattern_emit(c, c->s.p[1] == 'b' ? OP_WORD_EDGE : OP_NO_WORD_EDGE);
         c->s.p += 2;
         return true;
     }
@@ -224,12 +224,12 @@ static bool parse_quantifier(struct compiler *c, unsigned *ret_low, unsigned *re
 static void emit_copy(struct compiler *c, const struct instruction *part, size_t n)
 {
     for (size_t i = 0; i < n && !c->s.error; i++)
-        *emit(c, part[i].op) = part[i];
+        *pattern_emit(c, part[i].op) = part[i];
 }
 
 static void emit_split(struct compiler *c, int to, int or_to)
 {
-    struct instruction *i = emit(c, OP_SPLIT);
+    struct instruction *i = pattern_emit(c, OP_SPLIT);
 
     i->to = to;
     i->or_to = or_to;
@@ -253,7 +253,7 @@ static void repeat(struct compiler *c, size_t from, unsigned low, unsigned high)
     } else if (high == UINT32_MAX) {
         emit_split(c, 1, (int)n + 2);
         emit_copy(c, part, n);
-        emit(c, OP_JUMP)->to = -(int)n - 1;
+        pattern_emit(c, OP_JUMP)->to = -(int)n - 1;
     } else {
         for (unsigned left = high - low; left && !c->s.error; left--) {
             emit_split(c, 1, (int)(left * (n + 1)));
@@ -291,7 +291,7 @@ static void parse_choice(struct compiler *c)
         if (last != SIZE_MAX)
             c->program[last].to = (int)(c->size - last);
         last = c->size;
-        emit(c, OP_JUMP);
+        pattern_emit(c, OP_JUMP);
         from = c->size;
         parse_sequence(c);
     }
@@ -308,7 +308,7 @@ static const struct pattern *compiled(struct compiler *c)
     parse_choice(c);
     if (c->s.p < c->s.end)
         source_fail(&c->s, "a ) has no (");
-    emit(c, OP_MATCH);
+    pattern_emit(c, OP_MATCH);
     if (c->s.error)
         return NULL;
     program = ARENA_ARRAY(c->arena, struct instruction, c->size);

@@ -14,13 +14,13 @@ static void add_escaped(
     }
 }
 
-static void add_path(struct buf *out, const struct place *at)
+static void place_add_path(struct buf *out, const struct place *at)
 {
     static const char *const escapes[] = {"\\."};
 
     if (!at->up)
         return;
-    add_path(out, at->up);
+    place_add_path(out, at->up);
     if (out->n)
         buf_addc(out, '.');
     if (at->is_index)
@@ -29,7 +29,7 @@ static void add_path(struct buf *out, const struct place *at)
         add_escaped(out, at->key, ".", escapes);
 }
 
-static wharf_str keep(struct arena *a, struct buf *text)
+static wharf_str place_keep(struct arena *a, struct buf *text)
 {
     wharf_str s = buf_str(text);
 
@@ -44,8 +44,8 @@ wharf_str place_path(struct arena *a, wharf_str base, const struct place *at)
 
     buf_init(&text, SIZE_MAX / 2);
     buf_adds(&text, base);
-    add_path(&text, at);
-    return keep(a, &text);
+    place_add_path(&text, at);
+    return place_keep(a, &text);
 }
 
 static void add_pointer(struct buf *out, const struct place *at)
@@ -68,5 +68,5 @@ wharf_str place_pointer(struct arena *a, const struct place *at)
 
     buf_init(&text, SIZE_MAX / 2);
     add_pointer(&text, at);
-    return keep(a, &text);
+    return place_keep(a, &text);
 }

@@ -23,7 +23,7 @@ struct run {
 
 enum { NOTHING = UINT32_MAX }; /* before the first and after the last character */
 
-static bool is_word(uint32_t cp)
+static bool program_is_word(uint32_t cp)
 {
     return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || cp == '_' ||
            (cp >= 'a' && cp <= 'z');
@@ -48,7 +48,7 @@ static bool in_ranges(const struct instruction *i, uint32_t cp)
     return false;
 }
 
-static void push(struct run *r, size_t *top, size_t place)
+static void program_push(struct run *r, size_t *top, size_t place)
 {
     if (r->seen[place] != r->step) {
         r->seen[place] = r->step;
@@ -62,38 +62,38 @@ static void add_thread(
 {
     size_t top = 0;
 
-    push(r, &top, place);
+    program_push(r, &top, place);
     while (top) {
         size_t at = r->stack[--top];
         const struct instruction *i = &r->p->program[at];
-        bool edge = is_word(before) != is_word(after);
+        bool edge = program_is_word(before) != program_is_word(after);
 
         switch (i->op) {
         case OP_RANGES:
             list->at[list->n++] = (uint16_t)at;
             break;
         case OP_SPLIT:
-            push(r, &top, (size_t)((int64_t)at + i->or_to));
-            push(r, &top, (size_t)((int64_t)at + i->to));
+            program_push(r, &top, (size_t)((int64_t)at + i->or_to));
+            program_push(r, &top, (size_t)((int64_t)at + i->to));
             break;
         case OP_JUMP:
-            push(r, &top, (size_t)((int64_t)at + i->to));
+            program_push(r, &top, (size_t)((int64_t)at + i->to));
             break;
         case OP_START:
             if (before == NOTHING)
-                push(r, &top, at + 1);
+                program_push(r, &top, at + 1);
             break;
         case OP_END:
             if (after == NOTHING)
-                push(r, &top, at + 1);
+                program_push(r, &top, at + 1);
             break;
         case OP_WORD_EDGE:
             if (edge)
-                push(r, &top, at + 1);
+                program_push(r, &top, at + 1);
             break;
         case OP_NO_WORD_EDGE:
             if (!edge)
-                push(r, &top, at + 1);
+                program_push(r, &top, at + 1);
             break;
         case OP_MATCH:
             r->matched = true;

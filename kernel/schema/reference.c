@@ -3,7 +3,7 @@
 #include "schema/node.h"
 #include "util/str.h"
 
-static int hex_value(char c)
+static int reference_hex_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -21,9 +21,9 @@ static bool unescape_step(const char *p, const char *end, struct buf *out)
         char c = *p;
 
         if (c == '%') {
-            if (end - p < 3 || hex_value(p[1]) < 0 || hex_value(p[2]) < 0)
+            if (end - p < 3 || reference_hex_value(p[1]) < 0 || reference_hex_value(p[2]) < 0)
                 return false;
-            c = (char)(hex_value(p[1]) << 4 | hex_value(p[2]));
+            c = (char)(reference_hex_value(p[1]) << 4 | reference_hex_value(p[2]));
             p += 2;
         }
         buf_addc(out, c);
@@ -39,7 +39,7 @@ static bool unescape_step(const char *p, const char *end, struct buf *out)
     return true;
 }
 
-static const struct wharf_json *step_into(const struct wharf_json *at, wharf_str step)
+static const struct wharf_json *reference_step_into(const struct wharf_json *at, wharf_str step)
 {
     size_t index = 0;
 
@@ -69,7 +69,7 @@ const struct wharf_json *schema_resolve(const struct wharf_json *root, wharf_str
 
         if (!next)
             next = end;
-        at = unescape_step(p + 1, next, &step) ? step_into(at, buf_str(&step)) : NULL;
+        at = unescape_step(p + 1, next, &step) ? reference_step_into(at, buf_str(&step)) : NULL;
         p = next;
     }
     buf_done(&step);

@@ -16,7 +16,7 @@ static bool wants_words(struct check *c, const char *rule)
     return false;
 }
 
-static bool tell(struct check *c, wharf_str path, const char *rule, struct buf *text)
+static bool say_tell(struct check *c, wharf_str path, const char *rule, struct buf *text)
 {
     wharf_str s = buf_str(text);
 
@@ -29,7 +29,7 @@ static bool tell(struct check *c, wharf_str path, const char *rule, struct buf *
 
 /* Fills the format with the place for its first %s and limit for its second. No user text is ever
  * a format. */
-static void fill(struct buf *out, const char *format, wharf_str path, wharf_str limit)
+static void say_fill(struct buf *out, const char *format, wharf_str path, wharf_str limit)
 {
     wharf_str values[2] = {path.n ? path : WHARF_S("the value"), limit};
     size_t n = 0;
@@ -54,8 +54,8 @@ bool say_limit(
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
-    fill(&text, format, path, limit);
-    return tell(c, path, rule, &text);
+    say_fill(&text, format, path, limit);
+    return say_tell(c, path, rule, &text);
 }
 
 bool say(struct check *c, const struct place *at, const char *rule, const char *format)
@@ -74,7 +74,7 @@ bool say_count(struct check *c, const struct place *at, const char *rule, const 
     return say_limit(c, at, rule, "%s must have %s", limit);
 }
 
-static wharf_str words_of(struct arena *a, uint32_t types)
+static wharf_str say_words_of(struct arena *a, uint32_t types)
 {
     static const struct {
         uint32_t bit;
@@ -109,7 +109,7 @@ bool say_type(struct check *c, const struct place *at, const struct schema *s)
 {
     if (!wants_words(c, "type"))
         return false;
-    return say_limit(c, at, "type", "%s must be %s", words_of(c->arena, s->types));
+    return say_limit(c, at, "type", "%s must be %s", say_words_of(c->arena, s->types));
 }
 
 /* Writes a value as a person reads it: strings without quotes. */
@@ -135,7 +135,7 @@ bool say_members(struct check *c, const struct place *at, const struct wharf_jso
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
-    fill(&text, members->count == 1 ? "%s must be " : "%s must be one of: ", path, WHARF_S(""));
+    say_fill(&text, members->count == 1 ? "%s must be " : "%s must be one of: ", path, WHARF_S(""));
     for (const struct wharf_json *m = members->child; m; m = m->next, left--) {
         if (text.n > LIST_MAX + path.n) {
             buf_addf(&text, " and %zu more", left);
@@ -145,7 +145,7 @@ bool say_members(struct check *c, const struct place *at, const struct wharf_jso
             BUF_LIT(&text, ", ");
         add_plain(&text, m);
     }
-    return tell(c, path, "enum", &text);
+    return say_tell(c, path, "enum", &text);
 }
 
 bool say_constant(struct check *c, const struct place *at, const struct wharf_json *constant)
@@ -157,9 +157,9 @@ bool say_constant(struct check *c, const struct place *at, const struct wharf_js
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
-    fill(&text, "%s must be ", path, WHARF_S(""));
+    say_fill(&text, "%s must be ", path, WHARF_S(""));
     add_plain(&text, constant);
-    return tell(c, path, "enum", &text);
+    return say_tell(c, path, "enum", &text);
 }
 
 bool say_repeats(struct check *c, const struct place *at, const struct place *first)
@@ -181,5 +181,6 @@ bool say_kinds(struct check *c, const struct place *at, const struct schema_list
             return say(c, at, "format", "%s has none of the forms it may have");
         types |= forms->items[i]->types;
     }
-    return say_limit(c, at, "type", "%s must be %s of the right form", words_of(c->arena, types));
+    return say_limit(
+        c, at, "type", "%s must be %s of the right form", say_words_of(c->arena, types));
 }

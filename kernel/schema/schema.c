@@ -31,10 +31,10 @@ struct compiler {
 typedef void keyword_fn(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at);
 
-static const struct schema *compile(
+static const struct schema *schema_compile_at(
     struct compiler *c, const struct wharf_json *json, const struct place *at);
 
-static void problem(struct compiler *c, const struct place *at, const char *text)
+static void schema_say_problem(struct compiler *c, const struct place *at, const char *text)
 {
     c->failed = true;
     c->fn(c->arg, place_pointer(c->arena, at), "format", str_z(text));
@@ -42,7 +42,7 @@ static void problem(struct compiler *c, const struct place *at, const char *text
 
 /* ---- places that were compiled ---- */
 
-static struct known *slot_of(struct known *table, size_t size, const struct wharf_json *json)
+static struct known *schema_slot_of(struct known *table, size_t size, const struct wharf_json *json)
 {
     size_t i = ((uintptr_t)json / sizeof(*json) * 0x9E3779B97F4A7C15u >> 20) & (size - 1);
 
@@ -61,11 +61,11 @@ static struct schema *known_add(struct compiler *c, const struct wharf_json *jso
 
         for (size_t i = 0; i < c->size; i++)
             if (c->known[i].json)
-                *slot_of(table, size, c->known[i].json) = c->known[i];
+                *schema_slot_of(table, size, c->known[i].json) = c->known[i];
         c->known = table;
         c->size = size;
     }
-    *slot_of(c->known, c->size, json) = (struct known){json, s};
+    *schema_slot_of(c->known, c->size, json) = (struct known){json, s};
     c->n_known++;
     s->max_length = s->max_items = s->max_properties = INT64_MAX;
     return s;
@@ -85,7 +85,7 @@ static void key_type(
     const struct wharf_json *one = json_is(v, JSON_ARRAY) ? v->child : v;
 
     if (!one)
-        problem(c, at, "type needs at least one name");
+        schema_say_problem(c, at, "type needs at least one name");
     for (; one; one = v == one ? NULL : one->next) {
         uint32_t bit = 0;
 
@@ -93,11 +93,11 @@ static void key_type(
             if (json_is(one, JSON_STRING) && str_eqz(one->text, names[i].name))
                 bit = names[i].bit;
         if (!bit)
-            problem(c, at,
+            schema_say_problem(c, at,
                 "type is one of null, boolean, number, integer, string, array, object, or an array "
                 "of them");
         else if (s->types & bit)
-            problem(c, at, "type names the same type twice");
+            schema_say_problem(c, at, "type names the same type twice");
         s->types |= bit;
     }
 }
@@ -106,7 +106,7 @@ static void key_enum(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_ARRAY) || !v->child)
-        problem(c, at, "enum is an array of at least one value");
+        schema_say_problem(c, at, "enum is an array of at least one value");
     else
         s->members = v;
 }
@@ -117,102 +117,103 @@ static void key_const(
     s->constant = v;
 }
 
-static wharf_str number(struct compiler *c, const struct wharf_json *v, const struct place *at)
+static wharf_str schema_number(
+    struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     if (json_is(v, JSON_NUMBER))
         return v->text;
-    problem(c, at, "the value of this keyword is a number");
+    schema_say_problem(c, at, "the value of this keyword is a number");
     return (wharf_str){"0", 1};
 }
 
 static void key_minimum(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->minimum = number(c, v, at);
+    s->minimum = schema_number(c, v, at);
 }
 static void key_maximum(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->maximum = number(c, v, at);
+    s->maximum = schema_number(c, v, at);
 }
 static void key_above(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->above = number(c, v, at);
+    s->above = schema_number(c, v, at);
 }
 static void key_below(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->below = number(c, v, at);
+    s->below = schema_number(c, v, at);
 }
 static void key_multiple(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    wharf_str text = number(c, v, at);
+    wharf_str text = schema_number(c, v, at);
     size_t digits = json_number_digits(text);
 
     if (*text.p == '-' || digits == 0 || digits > DIGITS_OF_MULTIPLE)
-        problem(c, at, "multipleOf is a number above 0 of at most 18 digits");
+        schema_say_problem(c, at, "multipleOf is a number above 0 of at most 18 digits");
     else
         s->multiple_of = text;
 }
 
-static int64_t count(struct compiler *c, const struct wharf_json *v, const struct place *at)
+static int64_t schema_count(struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     int64_t n = 0;
 
     if (!json_int(v, &n) || n < 0)
-        problem(c, at, "the value of this keyword is a whole number of 0 or more");
+        schema_say_problem(c, at, "the value of this keyword is a whole number of 0 or more");
     return n;
 }
 
 static void key_min_length(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->min_length = count(c, v, at);
+    s->min_length = schema_count(c, v, at);
 }
 static void key_max_length(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->max_length = count(c, v, at);
+    s->max_length = schema_count(c, v, at);
 }
 static void key_min_items(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->min_items = count(c, v, at);
+    s->min_items = schema_count(c, v, at);
 }
 static void key_max_items(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->max_items = count(c, v, at);
+    s->max_items = schema_count(c, v, at);
 }
 static void key_min_properties(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->min_properties = count(c, v, at);
+    s->min_properties = schema_count(c, v, at);
 }
 static void key_max_properties(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->max_properties = count(c, v, at);
+    s->max_properties = schema_count(c, v, at);
 }
 
 static void key_unique_items(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_BOOL))
-        problem(c, at, "uniqueItems is true or false");
+        schema_say_problem(c, at, "uniqueItems is true or false");
     s->unique_items = v->truth;
 }
 
-static const struct pattern *pattern_of(
+static const struct pattern *schema_pattern_of(
     struct compiler *c, wharf_str source, const struct place *at)
 {
     const char *error;
     const struct pattern *p = pattern_compile(c->arena, source, &error);
 
     if (!p)
-        problem(c, at, error);
+        schema_say_problem(c, at, error);
     return p;
 }
 
@@ -220,11 +221,11 @@ static void key_pattern(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_STRING)) {
-        problem(c, at, "pattern is a string");
+        schema_say_problem(c, at, "pattern is a string");
         return;
     }
     s->pattern_text = v->text;
-    s->pattern = pattern_of(c, v->text, at);
+    s->pattern = schema_pattern_of(c, v->text, at);
 }
 
 static void key_format(
@@ -232,28 +233,28 @@ static void key_format(
 {
     s->format = json_is(v, JSON_STRING) ? format_find(v->text) : NULL;
     if (!s->format)
-        problem(c, at,
+        schema_say_problem(c, at,
             "format is one of date, date-time, duration, email, hostname, ipv4, ipv6, "
             "json-pointer, time, uri, uri-reference, uuid");
 }
 
 /* ---- schemas inside of schemas ---- */
 
-static struct schema_list list_of(
+static struct schema_list schema_list_of(
     struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     struct schema_list list = {0};
     const struct schema **items;
 
     if (!json_is(v, JSON_ARRAY) || !v->child) {
-        problem(c, at, "the value of this keyword is an array of at least one schema");
+        schema_say_problem(c, at, "the value of this keyword is an array of at least one schema");
         return list;
     }
     items = ARENA_ARRAY(c->arena, const struct schema *, v->count);
     for (const struct wharf_json *i = v->child; i; i = i->next) {
         struct place inner = place_index(at, list.n);
 
-        items[list.n++] = compile(c, i, &inner);
+        items[list.n++] = schema_compile_at(c, i, &inner);
     }
     list.items = items;
     return list;
@@ -262,76 +263,76 @@ static struct schema_list list_of(
 static void key_all_of(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->all_of = list_of(c, v, at);
+    s->all_of = schema_list_of(c, v, at);
 }
 static void key_any_of(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->any_of = list_of(c, v, at);
+    s->any_of = schema_list_of(c, v, at);
 }
 static void key_one_of(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->one_of = list_of(c, v, at);
+    s->one_of = schema_list_of(c, v, at);
 }
 static void key_prefix(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->prefix = list_of(c, v, at);
+    s->prefix = schema_list_of(c, v, at);
 }
 static void key_items(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->items = compile(c, v, at);
+    s->items = schema_compile_at(c, v, at);
 }
 static void key_not(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->not_schema = compile(c, v, at);
+    s->not_schema = schema_compile_at(c, v, at);
 }
 static void key_if(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->if_schema = compile(c, v, at);
+    s->if_schema = schema_compile_at(c, v, at);
 }
 static void key_then(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->then_schema = compile(c, v, at);
+    s->then_schema = schema_compile_at(c, v, at);
 }
 static void key_else(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->else_schema = compile(c, v, at);
+    s->else_schema = schema_compile_at(c, v, at);
 }
 static void key_additional(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->additional = compile(c, v, at);
+    s->additional = schema_compile_at(c, v, at);
 }
 static void key_names(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    s->names = compile(c, v, at);
+    s->names = schema_compile_at(c, v, at);
 }
 
-static bool is_object(struct compiler *c, const struct wharf_json *v, const struct place *at)
+static bool schema_is_object(struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     if (json_is(v, JSON_OBJECT))
         return true;
-    problem(c, at, "the value of this keyword is an object");
+    schema_say_problem(c, at, "the value of this keyword is an object");
     return false;
 }
 
 static void key_defs(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    if (!is_object(c, v, at))
+    if (!schema_is_object(c, v, at))
         return;
     for (const struct wharf_json *m = v->child; m; m = m->next) {
         struct place inner = place_key(at, m->key);
 
-        compile(c, m, &inner);
+        schema_compile_at(c, m, &inner);
     }
 }
 
@@ -340,14 +341,14 @@ static void key_matching(
 {
     struct schema_matching *list;
 
-    if (!is_object(c, v, at))
+    if (!schema_is_object(c, v, at))
         return;
     list = ARENA_ARRAY(c->arena, struct schema_matching, v->count);
     for (const struct wharf_json *m = v->child; m; m = m->next) {
         struct place inner = place_key(at, m->key);
 
-        list[s->n_matching].pattern = pattern_of(c, m->key, &inner);
-        list[s->n_matching++].schema = compile(c, m, &inner);
+        list[s->n_matching].pattern = schema_pattern_of(c, m->key, &inner);
+        list[s->n_matching++].schema = schema_compile_at(c, m, &inner);
     }
     s->matching = list;
 }
@@ -370,13 +371,13 @@ static void read_properties(
 {
     struct place at = place_key(up, WHARF_S("properties"));
 
-    if (!v || !is_object(c, v, &at))
+    if (!v || !schema_is_object(c, v, &at))
         return;
     for (const struct wharf_json *m = v->child; m; m = m->next) {
         struct place inner = place_key(&at, m->key);
         struct schema_property *p = property_add(s, m->key);
 
-        p->schema = compile(c, m, &inner);
+        p->schema = schema_compile_at(c, m, &inner);
     }
 }
 
@@ -391,11 +392,11 @@ static bool is_names(struct compiler *c, const struct wharf_json *v, const struc
             ok = !str_eq(i->text, j->text);
     }
     if (!ok)
-        problem(c, at, "this is an array of different names");
+        schema_say_problem(c, at, "this is an array of different names");
     return ok;
 }
 
-static void read_required(
+static void schema_read_required(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
 {
     struct place at = place_key(up, WHARF_S("required"));
@@ -411,7 +412,7 @@ static void read_needs(
 {
     struct place at = place_key(up, WHARF_S("dependentRequired"));
 
-    if (!v || !is_object(c, v, &at))
+    if (!v || !schema_is_object(c, v, &at))
         return;
     for (const struct wharf_json *m = v->child; m; m = m->next) {
         struct place inner = place_key(&at, m->key);
@@ -427,7 +428,7 @@ static void read_needs(
     }
 }
 
-static int by_key(const void *x, const void *y)
+static int schema_by_key(const void *x, const void *y)
 {
     wharf_str a = (*(const struct schema_property *const *)x)->key,
               b = (*(const struct schema_property *const *)y)->key;
@@ -449,13 +450,13 @@ static void read_object_keywords(
         return;
     s->properties = ARENA_ARRAY(c->arena, struct schema_property, room + 1);
     read_properties(c, s, properties, at);
-    read_required(c, s, required, at);
+    schema_read_required(c, s, required, at);
     read_needs(c, s, needs, at);
     s->by_key = ARENA_ARRAY(c->arena, const struct schema_property *, s->n_properties + 1);
     for (size_t i = 0; i < s->n_properties; i++)
         if (s->properties[i].schema)
             s->by_key[s->n_by_key++] = &s->properties[i];
-    qsort(s->by_key, s->n_by_key, sizeof(*s->by_key), by_key);
+    qsort(s->by_key, s->n_by_key, sizeof(*s->by_key), schema_by_key);
 }
 
 /* ---- $ref ---- */
@@ -467,16 +468,16 @@ static void key_ref(
                                                               : NULL;
 
     if (target)
-        s->ref = compile(c, target, at);
+        s->ref = schema_compile_at(c, target, at);
     else
-        problem(c, at, "$ref points to a place of this document, like #/$defs/name");
+        schema_say_problem(c, at, "$ref points to a place of this document, like #/$defs/name");
 }
 
 static void key_id(
     struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_STRING) || (at->up && at->up->up))
-        problem(c, at, "only the document itself may have an $id, a string");
+        schema_say_problem(c, at, "only the document itself may have an $id, a string");
 }
 
 /* ---- all keywords ---- */
@@ -545,12 +546,12 @@ static void unknown_keyword(struct compiler *c, wharf_str key, const struct plac
             near = KEYWORDS[i].name;
         }
     }
-    problem(c, at,
+    schema_say_problem(c, at,
         near ? arena_printf(c->arena, "unknown keyword; did you mean \"%s\"?", near).p
              : "unknown keyword; docs/reference/plugin-abi.md section 6 lists them");
 }
 
-static void read_keyword(
+static void schema_read_keyword(
     struct compiler *c, struct schema *s, const struct wharf_json *m, const struct place *up)
 {
     struct place at = place_key(up, m->key);
@@ -572,24 +573,24 @@ static bool names_members(const struct schema *s)
     return named || s->all_of.n || s->any_of.n || s->one_of.n;
 }
 
-static const struct schema *compile(
+static const struct schema *schema_compile_at(
     struct compiler *c, const struct wharf_json *json, const struct place *at)
 {
-    struct schema *s = c->size ? slot_of(c->known, c->size, json)->schema : NULL;
+    struct schema *s = c->size ? schema_slot_of(c->known, c->size, json)->schema : NULL;
 
     if (s)
         return s;
     s = known_add(c, json);
     if (++c->levels > LEVELS_MAX) {
-        problem(c, at, "schemas are nested too deep here");
+        schema_say_problem(c, at, "schemas are nested too deep here");
     } else if (json_is(json, JSON_BOOL)) {
         s->never = !json->truth;
     } else if (json_is(json, JSON_OBJECT)) {
         for (const struct wharf_json *m = json->child; m; m = m->next)
-            read_keyword(c, s, m, at);
+            schema_read_keyword(c, s, m, at);
         read_object_keywords(c, s, json, at);
     } else {
-        problem(c, at, "a schema is an object, true or false");
+        schema_say_problem(c, at, "a schema is an object, true or false");
     }
     c->levels--;
     s->open = !names_members(s);
@@ -598,14 +599,14 @@ static const struct schema *compile(
 
 /* ---- circles ---- */
 
-static unsigned height_of(struct schema *s, unsigned depth);
+static unsigned schema_height_of(struct schema *s, unsigned depth);
 
 static unsigned height_of_list(const struct schema_list *list, unsigned depth)
 {
     unsigned height = 0;
 
     for (size_t i = 0; i < list->n; i++) {
-        unsigned h = height_of((struct schema *)list->items[i], depth);
+        unsigned h = schema_height_of((struct schema *)list->items[i], depth);
 
         height = h > height ? h : height;
     }
@@ -614,7 +615,7 @@ static unsigned height_of_list(const struct schema_list *list, unsigned depth)
 
 /* Counts how many schemas apply one inside the other to the same value; TOO_HIGH also when they
  * lead back to themselves. */
-static unsigned height_of(struct schema *s, unsigned depth)
+static unsigned schema_height_of(struct schema *s, unsigned depth)
 {
     const struct schema *one[] = {s ? s->ref : NULL, s ? s->not_schema : NULL,
         s ? s->if_schema : NULL, s ? s->then_schema : NULL, s ? s->else_schema : NULL};
@@ -649,11 +650,11 @@ const struct schema *schema_compile_part(struct arena *a, const struct wharf_jso
 {
     struct compiler c = {.arena = a, .root = document, .fn = fn, .arg = arg};
     struct place root = {0};
-    const struct schema *s = compile(&c, json, &root);
+    const struct schema *s = schema_compile_at(&c, json, &root);
 
     for (size_t i = 0; i < c.size && !c.failed; i++)
-        if (c.known[i].json && height_of(c.known[i].schema, 0) >= TOO_HIGH)
-            problem(&c, &root,
+        if (c.known[i].json && schema_height_of(c.known[i].schema, 0) >= TOO_HIGH)
+            schema_say_problem(&c, &root,
                 "a $ref leads back to itself without a step into the value, or through too many "
                 "others");
     return c.failed ? NULL : s;

@@ -3,27 +3,27 @@
 
 #include <arpa/inet.h>
 
-static bool is_letter(char c)
+static bool uri_is_letter(char c)
 {
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
-static bool is_digit(char c)
+static bool uri_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
-static bool is_hex(char c)
+static bool uri_is_hex(char c)
 {
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+    return uri_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
 /* Tells whether all characters are unreserved, sub-delims, one of extra, or percent-encoded. */
-static bool all_of(const char *p, const char *end, const char *extra)
+static bool uri_all_of(const char *p, const char *end, const char *extra)
 {
     for (; p < end; p++) {
-        if (is_letter(*p) || is_digit(*p) ||
+        if (uri_is_letter(*p) || uri_is_digit(*p) ||
             (*p && (strchr("-._~!$&'()*+,;=", *p) || strchr(extra, *p))))
             continue;
-        if (*p != '%' || end - p < 3 || !is_hex(p[1]) || !is_hex(p[2]))
+        if (*p != '%' || end - p < 3 || !uri_is_hex(p[1]) || !uri_is_hex(p[2]))
             return false;
         p += 2;
     }
@@ -43,9 +43,9 @@ static bool ip_literal(const char *p, const char *end)
         if (!dot || dot == p + 1 || dot + 1 == end)
             return false;
         for (const char *h = p + 1; h < dot; h++)
-            if (!is_hex(*h))
+            if (!uri_is_hex(*h))
                 return false;
-        return !memchr(dot, '%', (size_t)(end - dot)) && all_of(dot + 1, end, ":");
+        return !memchr(dot, '%', (size_t)(end - dot)) && uri_all_of(dot + 1, end, ":");
     }
     if (n >= sizeof(text))
         return false;
@@ -60,7 +60,7 @@ static bool authority(const char *p, const char *end)
     const char *at = memchr(p, '@', (size_t)(end - p)), *host_end;
 
     if (at) {
-        if (!all_of(p, at, ":"))
+        if (!uri_all_of(p, at, ":"))
             return false;
         p = at + 1;
     }
@@ -74,7 +74,7 @@ static bool authority(const char *p, const char *end)
         host_end = memchr(p, ':', (size_t)(end - p));
         if (!host_end)
             host_end = end;
-        if (!all_of(p, host_end, ""))
+        if (!uri_all_of(p, host_end, ""))
             return false;
     }
     if (host_end == end)
@@ -82,12 +82,12 @@ static bool authority(const char *p, const char *end)
     if (*host_end != ':')
         return false;
     for (p = host_end + 1; p < end; p++)
-        if (!is_digit(*p))
+        if (!uri_is_digit(*p))
             return false;
     return true;
 }
 
-static const char *find(const char *p, const char *end, const char *any)
+static const char *uri_find(const char *p, const char *end, const char *any)
 {
     while (p < end && (!*p || !strchr(any, *p)))
         p++;
@@ -100,22 +100,22 @@ static bool hier_part(const char *p, const char *end)
     const char *stop;
 
     if (end - p >= 2 && p[0] == '/' && p[1] == '/') {
-        stop = find(p + 2, end, "/?#");
+        stop = uri_find(p + 2, end, "/?#");
         if (!authority(p + 2, stop))
             return false;
         p = stop;
     }
-    stop = find(p, end, "?#");
-    if (!all_of(p, stop, ":@/"))
+    stop = uri_find(p, end, "?#");
+    if (!uri_all_of(p, stop, ":@/"))
         return false;
     p = stop;
     if (p < end && *p == '?') {
-        stop = find(p, end, "#");
-        if (!all_of(p + 1, stop, ":@/?"))
+        stop = uri_find(p, end, "#");
+        if (!uri_all_of(p + 1, stop, ":@/?"))
             return false;
         p = stop;
     }
-    return p == end || all_of(p + 1, end, ":@/?");
+    return p == end || uri_all_of(p + 1, end, ":@/?");
 }
 
 /* Returns the length of "scheme:", 0 when there is none. */
@@ -123,10 +123,10 @@ static size_t scheme(wharf_str s)
 {
     size_t i = 0;
 
-    if (!s.n || !is_letter(*s.p))
+    if (!s.n || !uri_is_letter(*s.p))
         return 0;
-    while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || s.p[i] == '+' || s.p[i] == '-' ||
-                          s.p[i] == '.'))
+    while (i < s.n && (uri_is_letter(s.p[i]) || uri_is_digit(s.p[i]) || s.p[i] == '+' ||
+                          s.p[i] == '-' || s.p[i] == '.'))
         i++;
     return i < s.n && s.p[i] == ':' ? i + 1 : 0;
 }
@@ -141,7 +141,7 @@ bool uri_absolute(wharf_str s)
 bool uri_reference(wharf_str s)
 {
     size_t n = scheme(s);
-    const char *end = s.p + s.n, *segment = find(s.p, end, "/?#");
+    const char *end = s.p + s.n, *segment = uri_find(s.p, end, "/?#");
 
     /* A relative path must not begin with a segment that looks like a scheme. */
     if (!n && memchr(s.p, ':', (size_t)(segment - s.p)))

@@ -102,7 +102,7 @@ const struct hide_list *hide_prepare(
     return list;
 }
 
-static int hex_digit(char c)
+static int hide_hex_digit(char c)
 {
     const char *digits = "0123456789abcdef",
                *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
@@ -116,7 +116,7 @@ static int hex_number(const char *p, size_t left, size_t n)
     int number = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int digit = i < left ? hex_digit(p[i]) : -1;
+        int digit = i < left ? hide_hex_digit(p[i]) : -1;
 
         if (digit < 0)
             return -1;
@@ -268,7 +268,7 @@ static size_t hex_at(wharf_str hex, const char *p, size_t left, bool cut)
 
 /* Returns what stands at p, or NULL. cut: the text went on, and what stands at its end may be
  * the beginning of a secret. */
-static const struct hide_one *found_at(
+static const struct hide_one *hide_found_at(
     const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {
     for (const struct hide_one *s = list->items; s < list->items + list->n; s++) {
@@ -295,7 +295,7 @@ wharf_str hide_text(struct arena *a, const struct hide_list *list, wharf_str tex
         return text;
     buf_init(&out, SIZE_MAX / 4);
     for (size_t i = 0; i < text.n; i += k) {
-        const struct hide_one *s = found_at(list, text.p + i, text.n - i, cut, &k);
+        const struct hide_one *s = hide_found_at(list, text.p + i, text.n - i, cut, &k);
 
         if (!s) {
             k = 1;

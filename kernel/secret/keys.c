@@ -75,7 +75,7 @@ static bool add_key(const char *text, size_t n)
     return true;
 }
 
-static bool add_lines(const char *text, size_t n)
+static bool keys_add_lines(const char *text, size_t n)
 {
     const char *end = text + n;
 
@@ -93,7 +93,7 @@ static bool add_lines(const char *text, size_t n)
 }
 
 /* Reads the file. Returns the bytes read, 0 when there is no such file, -1 with an error told. */
-static ssize_t read_file(
+static ssize_t keys_read_file(
     const char *file, char out[FILE_MAX], struct arena *a, wharf_str *ret_error)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -142,8 +142,8 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
     }
     if (config->master_key.count)
         return true;
-    n = read_file(file, text, a, ret_error);
-    good = n >= 0 && add_lines(text, (size_t)n);
+    n = keys_read_file(file, text, a, ret_error);
+    good = n >= 0 && keys_add_lines(text, (size_t)n);
     if (n >= 0 && !good)
         *ret_error = arena_printf(a,
             "%s: each line is a key of 32 bytes in base64, at most 16, the current one first; "
@@ -154,7 +154,7 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
 }
 
 /* Writes a new key in front of what the file has, put in its place as a whole. */
-static bool write_file(
+static bool keys_write_file(
     const char *file, const char *rest, size_t n, struct arena *a, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(a, "%s.%d", file, (int)getpid()).p;
@@ -193,7 +193,7 @@ bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str 
         return false;
     log_info(
         "secrets.key", "%s is made; keep a copy of it: without it stored secrets are lost", file);
-    return write_file(file, "", 0, a, ret_error);
+    return keys_write_file(file, "", 0, a, ret_error);
 }
 
 bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error)
@@ -209,8 +209,8 @@ bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str 
             "front of the others there");
         return false;
     }
-    n = read_file(file, text, a, ret_error);
-    good = n >= 0 && sodium_init() >= 0 && write_file(file, text, (size_t)n, a, ret_error);
+    n = keys_read_file(file, text, a, ret_error);
+    good = n >= 0 && sodium_init() >= 0 && keys_write_file(file, text, (size_t)n, a, ret_error);
     sodium_memzero(text, sizeof(text));
     return good;
 }

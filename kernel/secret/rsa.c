@@ -13,7 +13,7 @@ static int no_passphrase(char *buf, int size, int for_writing, void *arg)
     return -1;
 }
 
-static EVP_PKEY *read_key(wharf_str pem)
+static EVP_PKEY *rsa_read_key(wharf_str pem)
 {
     BIO *bio = pem.n < INT_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
     EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
@@ -29,7 +29,7 @@ static EVP_PKEY *read_key(wharf_str pem)
 
 bool rsa_sha256(struct arena *a, wharf_str pem, wharf_str text, wharf_str *ret_signature)
 {
-    EVP_PKEY *key = read_key(pem);
+    EVP_PKEY *key = rsa_read_key(pem);
     EVP_MD_CTX *ctx = key ? EVP_MD_CTX_new() : NULL;
     const unsigned char *data = (const unsigned char *)text.p;
     unsigned char *out;

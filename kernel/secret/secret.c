@@ -42,7 +42,7 @@ bool secret_seal(struct arena *a, const struct secret_place *at, wharf_str plain
     return true;
 }
 
-static const struct master_key *key_of(const struct ring *ring, wharf_str sealed)
+static const struct master_key *secret_key_of(const struct ring *ring, wharf_str sealed)
 {
     if (sealed.n <= PREFIX || memcmp(sealed.p, "s1.", 3) != 0 || sealed.p[PREFIX - 1] != '.')
         return NULL;
@@ -55,7 +55,7 @@ static const struct master_key *key_of(const struct ring *ring, wharf_str sealed
 
 bool secret_open(struct arena *a, const struct secret_place *at, wharf_str sealed, wharf_str *ret)
 {
-    const struct master_key *key = key_of(ring_get(), sealed);
+    const struct master_key *key = secret_key_of(ring_get(), sealed);
     wharf_str place = place_text(a, at);
     unsigned char *raw, *plain;
     unsigned long long n_plain;

@@ -27,7 +27,7 @@ enum {
 static EVP_MAC_CTX *without_key;
 static pthread_once_t looked_up = PTHREAD_ONCE_INIT;
 
-static void look_up(void)
+static void signature_look_up(void)
 {
     EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     char digest[] = "SHA256";
@@ -42,15 +42,15 @@ static void look_up(void)
     EVP_MAC_free(mac);
 }
 
-static void hmac(const void *key, size_t key_bytes, const wharf_str *parts, size_t n,
-    unsigned char out[HASH_BYTES])
+static void signature_hmac_parts(const void *key, size_t key_bytes, const wharf_str *parts,
+    size_t n, unsigned char out[HASH_BYTES])
 {
     static const unsigned char empty[1];
     size_t size = 0;
     EVP_MAC_CTX *c;
     bool ok;
 
-    pthread_once(&looked_up, look_up);
+    pthread_once(&looked_up, signature_look_up);
     c = EVP_MAC_CTX_dup(without_key);
     ok = c && EVP_MAC_init(c, key_bytes ? key : empty, key_bytes, NULL) == 1;
     for (size_t i = 0; ok && i < n; i++)
@@ -65,12 +65,12 @@ static void hmac(const void *key, size_t key_bytes, const wharf_str *parts, size
 void signature_hmac(
     const void *key, size_t key_bytes, wharf_str data, unsigned char out[HASH_BYTES])
 {
-    hmac(key, key_bytes, &data, 1, out);
+    signature_hmac_parts(key, key_bytes, &data, 1, out);
 }
 
 /* ---- secrets ---- */
 
-static bool key_of(wharf_str secret, unsigned char key[SIGNATURE_KEY_MAX], size_t *ret_n)
+static bool signature_key_of(wharf_str secret, unsigned char key[SIGNATURE_KEY_MAX], size_t *ret_n)
 {
     const char *end = NULL;
 
@@ -96,7 +96,7 @@ bool signature_secret_valid(wharf_str secret)
 {
     unsigned char key[SIGNATURE_KEY_MAX];
     size_t n;
-    bool good = key_of(secret, key, &n);
+    bool good = signature_key_of(secret, key, &n);
 
     sodium_memzero(key, sizeof(key));
     return good;
@@ -112,9 +112,9 @@ static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str
     unsigned char key[SIGNATURE_KEY_MAX], hash[HASH_BYTES];
     size_t n;
 
-    if (!key_of(secret, key, &n))
+    if (!signature_key_of(secret, key, &n))
         return false;
-    hmac(key, n, parts, 5, hash);
+    signature_hmac_parts(key, n, parts, 5, hash);
     sodium_memzero(key, sizeof(key));
     memcpy(out, "v1,", sizeof("v1,"));
     sodium_bin2base64(out + 3, SIGNATURE_ENTRY + 1 - 3, hash, sizeof(hash), VARIANT);

@@ -167,7 +167,7 @@ static bool is_quarantined(const struct supervisor *s, const char *plugin)
 }
 
 /* Publishes the quarantine: workers to come, /metrics and the next start shall know. */
-static void publish(struct supervisor *s)
+static void blame_publish(struct supervisor *s)
 {
     struct arena *a = arena_new(0);
     wharf_str why;
@@ -186,7 +186,7 @@ void quarantine_load(struct supervisor *s)
     s->n_quarantine = quarantine_read(s->config->data, s->quarantine);
     if (!s->n_quarantine)
         return;
-    publish(s);
+    blame_publish(s);
     for (size_t i = 0; i < s->n_quarantine; i++)
         log_write(WHARF_LOG_WARN, s->quarantine[i].name, NULL, "plugin.still_quarantined",
             "since %s; `wharf plugin release %s` brings it back", s->quarantine[i].since,
@@ -201,7 +201,7 @@ bool quarantine_release(struct supervisor *s, const char *plugin)
         memmove(&s->quarantine[i], &s->quarantine[i + 1],
             (s->n_quarantine - i - 1) * sizeof(s->quarantine[0]));
         s->n_quarantine--;
-        publish(s);
+        blame_publish(s);
         for (size_t k = 0; k < CRASHES_KEPT; k++)
             if (strcmp(s->crashes[k].plugin, plugin) == 0)
                 s->crashes[k].plugin[0] = 0;
@@ -259,7 +259,7 @@ static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
     snprintf(q->name, sizeof(q->name), "%s", plugin);
     clock_gettime(CLOCK_REALTIME, &now);
     time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, q->since);
-    publish(s);
+    blame_publish(s);
     log_write(WHARF_LOG_ERROR, plugin, NULL, "plugin.quarantined",
         "%zu crashes in %lld s (a hang counts as %d): the next workers start without it; `wharf "
         "plugin release %s` brings it back",

@@ -17,7 +17,7 @@
 
 enum { ANSWER_MAX = 256 * 1024 };
 
-static void answer(struct client *c, const char *text, size_t n)
+static void control_answer(struct client *c, const char *text, size_t n)
 {
     /* an answer fits the socket's buffer; a client that does not read gets what fits */
     if (send(c->fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -31,7 +31,7 @@ static void answer_text(struct client *c, bool good, const char *text)
     char line[REASON_MAX + 80];
     int n = snprintf(line, sizeof(line), "%s%s\n", good ? "ok\n" : "error: ", text);
 
-    answer(c, line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1);
+    control_answer(c, line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 static void put_doing(const struct board_worker *w, int64_t now, struct buf *out)
@@ -107,7 +107,7 @@ static void command_ps(struct supervisor *s, struct client *c)
             buf_addf(&out, "%s %s", i ? "," : "", s->quarantine[i].name);
         buf_addc(&out, '\n');
     }
-    answer(c, out.p ? out.p : "", out.n);
+    control_answer(c, out.p ? out.p : "", out.n);
     buf_done(&out);
 }
 
@@ -128,7 +128,7 @@ static void command_release(struct supervisor *s, struct client *c, const char *
     command_reload(s, c, false);
 }
 
-static void run(struct supervisor *s, struct client *c)
+static void control_run(struct supervisor *s, struct client *c)
 {
     if (strcmp(c->text, "ps") == 0) {
         command_ps(s, c);
@@ -163,7 +163,7 @@ void control_read(struct supervisor *s, struct client *c)
         return;
     if (end)
         *end = 0;
-    run(s, c);
+    control_run(s, c);
 }
 
 void control_accept(struct supervisor *s)

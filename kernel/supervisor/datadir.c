@@ -13,7 +13,7 @@
 
 static const char control_name[] = "control.sock";
 
-static bool make_one(const char *dir)
+static bool datadir_make_one(const char *dir)
 {
     struct stat st;
 
@@ -27,7 +27,7 @@ bool datadir_make(const char *dir, struct arena *a, wharf_str *ret_error)
     for (const char *p = dir + 1; dir[0]; p++) {
         const char *part = arena_dup(a, dir, (size_t)(p - dir)).p;
 
-        if ((*p == '/' || !*p) && !make_one(part)) {
+        if ((*p == '/' || !*p) && !datadir_make_one(part)) {
             *ret_error = arena_printf(a, "the folder %s can't be made: %s", part, strerror(errno));
             return false;
         }

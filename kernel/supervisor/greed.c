@@ -57,7 +57,7 @@ static uint64_t oom_kills(void)
     return n;
 }
 
-static void remember(struct greed *g, const struct activity *c, int64_t now)
+static void greed_remember(struct greed *g, const struct activity *c, int64_t now)
 {
     g->taken_us = now;
     g->thread = atomic_load(&c->thread);
@@ -88,7 +88,7 @@ void greed_look(struct supervisor *s, struct proc *p, int64_t used, int64_t now)
         g->seen[i].faults = faults;
     }
     if (who && atomic_load(&who->since_us))
-        remember(g, who, now);
+        greed_remember(g, who, now);
     g->used = used;
     g->at_us = now;
 }

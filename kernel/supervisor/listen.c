@@ -91,7 +91,7 @@ static int open_one(const union address *at, int option)
 
 /* Opens the address once without SO_REUSEPORT: another server of this user on the same port would
  * else share it silently. */
-static bool probe(union address *at, unsigned *ret_port)
+static bool listen_probe(union address *at, unsigned *ret_port)
 {
     int fd = open_one(at, 0);
     union address real = *at;
@@ -119,7 +119,7 @@ bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_addr
             address);
         return false;
     }
-    if (probe(&at, &ret_address->port))
+    if (listen_probe(&at, &ret_address->port))
         while (open < n && (ret_fds[open] = open_one(&at, SO_REUSEPORT)) >= 0)
             open++;
     if (open == n)

@@ -22,7 +22,7 @@ const char *proc_name(const struct proc *p, char out[24])
 }
 
 /* Returns the decimal text of a number, in the arena. */
-static const char *text_of(struct arena *a, uint64_t n)
+static const char *proc_text_of(struct arena *a, uint64_t n)
 {
     return arena_printf(a, "%llu", (unsigned long long)n).p;
 }
@@ -39,29 +39,29 @@ static const char *const *arguments(const struct supervisor *s, const struct pro
     argv[n++] = "--kind";
     argv[n++] = p->seat->kind == WORKER_WEB ? "web" : "job";
     argv[n++] = "--index";
-    argv[n++] = text_of(a, p->seat->index);
+    argv[n++] = proc_text_of(a, p->seat->index);
     if (p->seat->listen_fd >= 0) {
         argv[n++] = "--listen-fd";
-        argv[n++] = text_of(a, (uint64_t)p->seat->listen_fd);
+        argv[n++] = proc_text_of(a, (uint64_t)p->seat->listen_fd);
     }
     if (g->tls_fd >= 0 && p->seat->kind == WORKER_WEB) {
         argv[n++] = "--tls-fd";
-        argv[n++] = text_of(a, (uint64_t)g->tls_fd);
+        argv[n++] = proc_text_of(a, (uint64_t)g->tls_fd);
     }
     if (g->config_fd >= 0) {
         argv[n++] = "--config-fd";
-        argv[n++] = text_of(a, (uint64_t)g->config_fd);
+        argv[n++] = proc_text_of(a, (uint64_t)g->config_fd);
     }
     if (g == &s->reload.coming && s->reload.reads)
         argv[n++] = "--proves";
     argv[n++] = "--control-fd";
-    argv[n++] = text_of(a, (uint64_t)control_fd);
+    argv[n++] = proc_text_of(a, (uint64_t)control_fd);
     argv[n++] = "--board-fd";
-    argv[n++] = text_of(a, (uint64_t)s->board_fd);
+    argv[n++] = proc_text_of(a, (uint64_t)s->board_fd);
     argv[n++] = "--slot";
-    argv[n++] = text_of(a, (uint64_t)(p - s->procs));
+    argv[n++] = proc_text_of(a, (uint64_t)(p - s->procs));
     argv[n++] = "--generation";
-    argv[n++] = text_of(a, p->generation);
+    argv[n++] = proc_text_of(a, p->generation);
     argv[n++] = "--database";
     argv[n++] = start->database;
     argv[n++] = "--quarantined";
@@ -71,11 +71,11 @@ static const char *const *arguments(const struct supervisor *s, const struct pro
         argv[n++] = start->config_file;
     }
     argv[n++] = "--sets-fd";
-    argv[n++] = text_of(a, (uint64_t)start->sets_fd);
+    argv[n++] = proc_text_of(a, (uint64_t)start->sets_fd);
     return argv;
 }
 
-static void publish(struct supervisor *s, const struct proc *p)
+static void proc_publish(struct supervisor *s, const struct proc *p)
 {
     struct board_worker *w = &s->board->workers[p - s->procs];
 
@@ -91,7 +91,7 @@ static void publish(struct supervisor *s, const struct proc *p)
 
 /* Launches the process. Must be called only after the slot is ours alone: the child must find it
  * empty. */
-static pid_t launch(
+static pid_t proc_launch(
     struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
 {
     struct arena *a = arena_new(0);
@@ -140,8 +140,8 @@ struct proc *proc_start(struct supervisor *s, struct seat *seat, const struct ge
         .generation = g->number,
         .control_fd = pipe_fds[0],
         .started_us = clock_monotonic_us()};
-    publish(s, p);
-    p->pid = launch(s, p, g, pipe_fds[1]);
+    proc_publish(s, p);
+    p->pid = proc_launch(s, p, g, pipe_fds[1]);
     close(pipe_fds[1]);
     if (p->pid < 0) {
         log_error("worker.not_started", "%s can't be executed: %s", s->exe, strerror(errno));
@@ -175,7 +175,7 @@ void proc_ask_to_end(struct supervisor *s, struct proc *p)
     /* others have their time to finish; then the thread that hangs tells where it is */
     if (p->hung)
         p->abort_at_us = clock_monotonic_us() + s->config->drain_timeout_ms * 1000 + SECOND;
-    publish(s, p);
+    proc_publish(s, p);
     kill(p->pid, SIGTERM);
 }
 
@@ -199,7 +199,7 @@ int proc_listen(struct supervisor *s, struct proc *p)
     p->line_n = 0;
     p->state = BOARD_READY;
     /* the first beat is the worker's; until then its start counts */
-    publish(s, p);
+    proc_publish(s, p);
     return 1;
 }
 

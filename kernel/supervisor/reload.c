@@ -88,7 +88,7 @@ static bool keep_settings(
 
 /* ---- the reload ---- */
 
-static void finish(struct supervisor *s, bool good, const char *text)
+static void reload_finish(struct supervisor *s, bool good, const char *text)
 {
     s->reload.active = false;
     generation_end(s, &s->reload.coming);
@@ -116,7 +116,7 @@ static void advance(struct supervisor *s)
             return;
         snprintf(s->reload.reason, sizeof(s->reload.reason), "a worker could not be started");
         if (s->reload.seat == 0) {
-            finish(s, false, s->reload.reason);
+            reload_finish(s, false, s->reload.reason);
             return;
         }
         s->reload.seat++;
@@ -130,7 +130,7 @@ static void advance(struct supervisor *s)
             s->reload.restart[0] ? "; these settings changed and need a restart of the server: "
                                  : "",
             s->reload.restart);
-    finish(s, !s->reload.reason[0], text);
+    reload_finish(s, !s->reload.reason[0], text);
 }
 
 /* Renews the logs whatever becomes of the settings: who renamed the files waits for them to be let
@@ -178,7 +178,7 @@ bool reload_begin(struct supervisor *s, bool reads)
     *g = (struct generation){.config_fd = -1, .tls_fd = -1};
     if (!(reads ? read_anew(s, g, err, &error) : keep_settings(s, g, err, &error))) {
         s->reload.again = false;
-        finish(s, false, error.p);
+        reload_finish(s, false, error.p);
         arena_free(err);
         return false;
     }
@@ -196,7 +196,7 @@ bool reload_begin(struct supervisor *s, bool reads)
 
 /* Takes the new generation over when its first worker is ready: from here on all are started with
  * what it was started with. */
-static void take_over(struct supervisor *s)
+static void reload_take_over(struct supervisor *s)
 {
     generation_end(s, &s->serving);
     s->serving = s->reload.coming;
@@ -214,7 +214,7 @@ void reload_ready(struct supervisor *s, struct proc *p)
     struct proc *old = seat->now;
 
     if (s->reload.coming.config)
-        take_over(s);
+        reload_take_over(s);
     seat->now = p;
     seat->next = NULL;
     seat_up(s, seat);
@@ -234,7 +234,7 @@ void reload_died(struct supervisor *s, struct proc *p, int status)
         return;
     proc_reason(p, status, reason);
     if (s->reload.seat == 0) {
-        finish(s, false, reason);
+        reload_finish(s, false, reason);
         return;
     }
     if (++s->reload.tries >= TRIES) {

@@ -67,7 +67,7 @@ static void tell_ready(struct supervisor *s)
     }
 }
 
-static void listen_to(struct supervisor *s, struct proc *p)
+static void supervisor_listen_to(struct supervisor *s, struct proc *p)
 {
     if (!proc_listen(s, p))
         return;
@@ -106,18 +106,18 @@ static void refuse_start(struct supervisor *s, const struct proc *p, int status)
 
 /* Tells whether the process said that it can't start. One that served and ends with the same code
  * (a hook may call os.exit) crashed. */
-static bool refused(const struct proc *p, int status)
+static bool supervisor_refused(const struct proc *p, int status)
 {
     return p->state == BOARD_STARTING && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_REFUSED;
 }
 
 static void now_ended(struct supervisor *s, struct proc *p, int status)
 {
-    if (refused(p, status) && !s->ready_reported) {
+    if (supervisor_refused(p, status) && !s->ready_reported) {
         refuse_start(s, p, status);
         return;
     }
-    if (!refused(p, status))
+    if (!supervisor_refused(p, status))
         blame_crash(s, p, status);
     seat_down(s, p->seat, p, status);
 }
@@ -127,7 +127,7 @@ static void next_ended(struct supervisor *s, struct proc *p, int status)
     struct seat *seat = p->seat;
     char reason[REASON_MAX];
 
-    if (!p->asked && !refused(p, status))
+    if (!p->asked && !supervisor_refused(p, status))
         blame_crash(s, p, status);
     proc_reason(p, status, reason);
     if (seat->replaced)
@@ -136,7 +136,7 @@ static void next_ended(struct supervisor *s, struct proc *p, int status)
         reload_died(s, p, status);
 }
 
-static bool ended_well(int status)
+static bool supervisor_ended_well(int status)
 {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -144,7 +144,7 @@ static bool ended_well(int status)
 /* Tells whether the process ended by itself: not because it was asked to, or was slow to do so. */
 static bool ended_badly(int status)
 {
-    return !ended_well(status) && !was_killed(status) &&
+    return !supervisor_ended_well(status) && !was_killed(status) &&
            !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
@@ -160,7 +160,7 @@ static void worker_ended(struct supervisor *s, struct proc *p, int status)
         seat->now = NULL;
         if (!p->asked && !s->stopping)
             now_ended(s, p, status);
-    } else if (p->hung || p->over_memory ? !ended_well(status) : ended_badly(status)) {
+    } else if (p->hung || p->over_memory ? !supervisor_ended_well(status) : ended_badly(status)) {
         blame_crash(s, p, status); /* replaced before; its report tells where it was */
     }
     proc_free(s, p);
@@ -179,7 +179,7 @@ static void cluster_ended(struct supervisor *s, int status)
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-static void reap(struct supervisor *s)
+static void supervisor_reap(struct supervisor *s)
 {
     int status;
     pid_t pid;
@@ -200,7 +200,7 @@ static void reap(struct supervisor *s)
 
 /* ---- the loop ---- */
 
-static void on_signal(struct supervisor *s)
+static void supervisor_on_signal(struct supervisor *s)
 {
     struct signalfd_siginfo info;
 
@@ -208,7 +208,7 @@ static void on_signal(struct supervisor *s)
         bool end = info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
 
         if (info.ssi_signo == SIGCHLD)
-            reap(s);
+            supervisor_reap(s);
         else if (info.ssi_signo == SIGHUP && !s->start->hangup_stops)
             reload_begin(s, true);
         else if (end && s->stopping) /* asked twice: now */
@@ -276,12 +276,12 @@ static void turn(struct supervisor *s)
         if (fds[i].revents && i < n_clients)
             control_read(s, who[i]);
         else if (fds[i].revents && p->pid && p->control_fd == fds[i].fd)
-            listen_to(s, p);
+            supervisor_listen_to(s, p);
     }
     if (n && fds[1].revents)
         control_accept(s);
     if (n && fds[0].revents)
-        on_signal(s);
+        supervisor_on_signal(s);
     on_clock(s, clock_monotonic_us());
 }
 
@@ -299,7 +299,7 @@ static bool open_signals(struct supervisor *s)
     return s->signal_fd >= 0;
 }
 
-static bool prepare(struct supervisor *s)
+static bool supervisor_prepare(struct supervisor *s)
 {
     ssize_t n = readlink("/proc/self/exe", s->exe, sizeof(s->exe) - 1);
 
@@ -339,14 +339,14 @@ int supervisor_run(const struct supervisor_start *start)
             .config_fd = config_keep(start->config),
             .tls_fd = start->tls_fd},
         .reload.coming = {.config_fd = -1, .tls_fd = -1}};
-    if (!prepare(&s)) {
+    if (!supervisor_prepare(&s)) {
         log_error("server.failed", "shared memory or signals can't be set up: %s", strerror(errno));
         return 1;
     }
     s.cluster_started_us = clock_monotonic_us();
     for (size_t i = 0; i < s.n_seats; i++)
         seat_start(&s, &s.seats[i]);
-    reap(&s); /* who died before its signal could be seen */
+    supervisor_reap(&s); /* who died before its signal could be seen */
     while (!s.stopping || has_workers(&s))
         turn(&s);
     log_info("server.stopped", "all workers ended");

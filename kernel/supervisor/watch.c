@@ -110,7 +110,7 @@ static void note_hang(struct supervisor *s, struct proc *p, const struct activit
     blame_hang(s, p);
 }
 
-static bool is_late(const struct activity *c, int64_t now)
+static bool watch_is_late(const struct activity *c, int64_t now)
 {
     int64_t deadline = atomic_load(&c->deadline_us);
     bool ours = strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
@@ -179,7 +179,7 @@ static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
     int64_t beat = atomic_load(&w->beat_us);
 
     for (size_t i = 0; i < BOARD_THREADS && !p->hung; i++)
-        if (is_late(&w->activities[i], now))
+        if (watch_is_late(&w->activities[i], now))
             note_hang(s, p, &w->activities[i], now);
     if (p->hung && p->seat->now == p)
         seat_replace(s, p->seat);

@@ -163,7 +163,7 @@ void arena_reset(struct arena *a)
     a->next_size = FIRST_BLOCK * 2;
 }
 
-static void add_block(struct arena *a, size_t need)
+static void arena_add_block(struct arena *a, size_t need)
 {
     size_t size = a->next_size;
     struct block *b;
@@ -191,7 +191,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
         abort();
     }
     if (a->top->size - a->top->used < need)
-        add_block(a, need);
+        arena_add_block(a, need);
     p = a->top->data + a->top->used;
     a->top->used += need;
     return memset(p, 0, bytes);

@@ -13,7 +13,7 @@ void buf_init(struct buf *b, size_t max)
 }
 
 /* Counts a buffer whose size changes; small ones are not worth it. */
-static void count(size_t before, size_t after)
+static void buf_count(size_t before, size_t after)
 {
     int64_t n = (int64_t)(after >= MEMORY_LARGE ? after : 0) -
                 (int64_t)(before >= MEMORY_LARGE ? before : 0);
@@ -24,7 +24,7 @@ static void count(size_t before, size_t after)
 
 void buf_done(struct buf *b)
 {
-    count(b->cap, 0);
+    buf_count(b->cap, 0);
     free(b->p);
     *b = (struct buf){.max = b->max};
 }
@@ -48,9 +48,9 @@ char *buf_take(struct buf *b, size_t *ret_n)
     return p;
 }
 
-static void fail(struct buf *b)
+static void buf_fail(struct buf *b)
 {
-    count(b->cap, 0);
+    buf_count(b->cap, 0);
     free(b->p);
     b->p = NULL;
     b->n = b->cap = 0;
@@ -65,7 +65,7 @@ char *buf_grow(struct buf *b, size_t n)
     if (b->failed)
         return NULL;
     if (n > b->max || b->n > b->max - n) {
-        fail(b);
+        buf_fail(b);
         return NULL;
     }
     while (cap - b->n <= n)
@@ -74,10 +74,10 @@ char *buf_grow(struct buf *b, size_t n)
         cap = b->max + 1;
     p = realloc(b->p, cap);
     if (!p) {
-        fail(b);
+        buf_fail(b);
         return NULL;
     }
-    count(b->cap, cap);
+    buf_count(b->cap, cap);
     b->p = p;
     b->cap = cap;
     return b->p + b->n;

@@ -25,7 +25,7 @@ static const int64_t CHANGES = 1 << 28;
 static _Atomic int64_t own_offset;
 static _Atomic int64_t *shared_offset = &own_offset;
 
-static int64_t read_clock(clockid_t id)
+static int64_t clock_read_clock(clockid_t id)
 {
     struct timespec t;
 
@@ -35,7 +35,7 @@ static int64_t read_clock(clockid_t id)
 
 int64_t clock_monotonic_us(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return clock_read_clock(CLOCK_MONOTONIC);
 }
 
 int64_t clock_now_us(void)
@@ -43,7 +43,7 @@ int64_t clock_now_us(void)
     int64_t ahead = atomic_load_explicit(&ahead_us, memory_order_relaxed);
 
     if (!ahead) {
-        int64_t first = read_clock(CLOCK_REALTIME) - clock_monotonic_us();
+        int64_t first = clock_read_clock(CLOCK_REALTIME) - clock_monotonic_us();
 
         if (atomic_compare_exchange_strong(&ahead_us, &ahead, first))
             ahead = first;
@@ -65,7 +65,7 @@ int64_t clock_sync(int64_t database_us, int64_t offset_s, int64_t change)
 
 int64_t clock_ahead_us(void)
 {
-    return read_clock(CLOCK_REALTIME) - (clock_now_us() - clock_offset_s() * 1000000);
+    return clock_read_clock(CLOCK_REALTIME) - (clock_now_us() - clock_offset_s() * 1000000);
 }
 
 int64_t clock_offset_s(void)

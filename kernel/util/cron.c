@@ -35,7 +35,7 @@ static const struct {
     {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"}};
 
 /* Reads a number of up to three digits; *p stands behind it. Returns -1 when there is none. */
-static int number(const char **p, const char *end)
+static int cron_number(const char **p, const char *end)
 {
     int v = -1;
 
@@ -47,12 +47,12 @@ static int number(const char **p, const char *end)
     return v;
 }
 
-static int value(const struct field *f, const char **p, const char *end)
+static int cron_value(const struct field *f, const char **p, const char *end)
 {
     char three[3];
 
     if (!f->names || end - *p < 3 || (**p >= '0' && **p <= '9'))
-        return number(p, end);
+        return cron_number(p, end);
     for (int i = 0; i < 3; i++)
         three[i] = (char)((*p)[i] >= 'A' && (*p)[i] <= 'Z' ? (*p)[i] + 32 : (*p)[i]);
     for (int i = 0; f->names[i * 3]; i++) {
@@ -65,7 +65,7 @@ static int value(const struct field *f, const char **p, const char *end)
 }
 
 /* Reads one part of a list: `*`, 5, 1-5, each but the second with a step. */
-static bool part(const struct field *f, const char **p, const char *end, uint64_t *bits,
+static bool cron_part(const struct field *f, const char **p, const char *end, uint64_t *bits,
     const char **ret_problem)
 {
     int first, last, step = 1;
@@ -76,11 +76,11 @@ static bool part(const struct field *f, const char **p, const char *end, uint64_
         last = f->last;
         (*p)++;
     } else {
-        first = last = value(f, p, end);
+        first = last = cron_value(f, p, end);
         many = *p < end && **p == '-';
         if (many) {
             (*p)++;
-            last = value(f, p, end);
+            last = cron_value(f, p, end);
         }
     }
     *ret_problem = f->problem;
@@ -88,7 +88,7 @@ static bool part(const struct field *f, const char **p, const char *end, uint64_
         return false;
     if (*p < end && **p == '/') {
         (*p)++;
-        step = number(p, end);
+        step = cron_number(p, end);
         *ret_problem = "a step is a number of at least 1 behind * or a range, such as */15";
         if (!many || step < 1)
             return false;
@@ -98,12 +98,12 @@ static bool part(const struct field *f, const char **p, const char *end, uint64_
     return true;
 }
 
-static bool list(const struct field *f, const char **p, const char *end, uint64_t *ret_bits,
+static bool cron_list(const struct field *f, const char **p, const char *end, uint64_t *ret_bits,
     const char **ret_problem)
 {
     *ret_bits = 0;
     for (;;) {
-        if (!part(f, p, end, ret_bits, ret_problem))
+        if (!cron_part(f, p, end, ret_bits, ret_problem))
             return false;
         if (*p == end || **p == ' ')
             return true;
@@ -114,7 +114,7 @@ static bool list(const struct field *f, const char **p, const char *end, uint64_
     }
 }
 
-static bool read_fields(wharf_str text, struct cron *c, const char **ret_problem)
+static bool cron_read_fields(wharf_str text, struct cron *c, const char **ret_problem)
 {
     static const char five[] =
         "a schedule has five fields: minute, hour, day of the month, month, day of the week";
@@ -131,7 +131,7 @@ static bool read_fields(wharf_str text, struct cron *c, const char **ret_problem
             c->any_day = *p == '*';
         if (i == 4)
             c->any_weekday = *p == '*';
-        if (!list(&fields[i], &p, end, &bits[i], ret_problem))
+        if (!cron_list(&fields[i], &p, end, &bits[i], ret_problem))
             return false;
     }
     while (p < end && *p == ' ')
@@ -153,12 +153,12 @@ bool cron_parse(wharf_str text, struct cron *ret_cron, const char **ret_problem)
     if (text.n && text.p[0] == '@') {
         for (size_t i = 0; i < sizeof(short_forms) / sizeof(short_forms[0]); i++) {
             if (str_eqz(text, short_forms[i].name))
-                return read_fields(str_z(short_forms[i].fields), ret_cron, ret_problem);
+                return cron_read_fields(str_z(short_forms[i].fields), ret_cron, ret_problem);
         }
         *ret_problem = "the short forms are @hourly, @daily, @weekly, @monthly and @yearly";
         return false;
     }
-    if (!read_fields(text, ret_cron, ret_problem))
+    if (!cron_read_fields(text, ret_cron, ret_problem))
         return false;
     *ret_problem = "no day of any year is like that";
     return cron_next(ret_cron, NULL, 0, 0) != INT64_MAX;

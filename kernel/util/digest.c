@@ -10,7 +10,7 @@
 static EVP_MD *sha256;
 static pthread_once_t looked_up = PTHREAD_ONCE_INIT;
 
-static void look_up(void)
+static void digest_look_up(void)
 {
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     if (!sha256) {
@@ -24,7 +24,7 @@ void digest_sha256(const wharf_str *parts, size_t n, unsigned char ret[DIGEST_BY
     EVP_MD_CTX *c;
     bool ok;
 
-    pthread_once(&looked_up, look_up);
+    pthread_once(&looked_up, digest_look_up);
     c = EVP_MD_CTX_new();
     ok = c && EVP_DigestInit_ex2(c, sha256, NULL) == 1;
     for (size_t i = 0; ok && i < n; i++)

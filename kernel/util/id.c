@@ -27,7 +27,7 @@ static void forked(void)
     atomic_fetch_add(&generation, 1);
 }
 
-static void prepare(void)
+static void id_prepare(void)
 {
     if (sodium_init() < 0)
         sodium_misuse();
@@ -38,7 +38,7 @@ void random_bytes(void *out, size_t n)
 {
     unsigned char *to = out;
 
-    pthread_once(&once, prepare);
+    pthread_once(&once, id_prepare);
     if (n > POOL / 4) {
         randombytes_buf(out, n);
         return;

@@ -25,7 +25,7 @@ static char digit_at(const struct number *n, size_t i)
     return n->digits[i < n->dot ? i : i + 1];
 }
 
-static int64_t read_exponent(const char *p, const char *end)
+static int64_t json_number_read_exponent(const char *p, const char *end)
 {
     bool negative = *p == '-';
     int64_t e = 0;
@@ -37,7 +37,7 @@ static int64_t read_exponent(const char *p, const char *end)
     return negative ? -e : e;
 }
 
-static struct number number_of(wharf_str text)
+static struct number json_number_of(wharf_str text)
 {
     const char *p = text.p, *end = text.p + text.n, *e, *dot, *last;
     struct number n = {0};
@@ -67,13 +67,13 @@ static struct number number_of(wharf_str text)
     }
     n.point = dot >= p ? dot - p : -(p - dot - 1);
     if (e < end)
-        n.point += read_exponent(e + 1, end);
+        n.point += json_number_read_exponent(e + 1, end);
     return n;
 }
 
 int json_number_compare(wharf_str a, wharf_str b)
 {
-    struct number x = number_of(a), y = number_of(b);
+    struct number x = json_number_of(a), y = json_number_of(b);
     int sign = x.negative ? -1 : 1;
     size_t i;
 
@@ -101,7 +101,7 @@ bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scale
 
     if (!json_is(v, JSON_NUMBER))
         return false;
-    n = number_of(v->text);
+    n = json_number_of(v->text);
     if (!n.count) {
         *ret_scaled = 0;
         return true;
@@ -134,13 +134,13 @@ bool json_whole(const struct wharf_json *v)
 
     if (!json_is(v, JSON_NUMBER))
         return false;
-    n = number_of(v->text);
+    n = json_number_of(v->text);
     return n.point >= (int64_t)n.count;
 }
 
 size_t json_number_digits(wharf_str number)
 {
-    return number_of(number).count;
+    return json_number_of(number).count;
 }
 
 static uint64_t times_mod(uint64_t x, uint64_t y, uint64_t modulus)
@@ -152,7 +152,7 @@ static uint64_t times_mod(uint64_t x, uint64_t y, uint64_t modulus)
  * zeros: when i < j, p would have to end in zero. */
 bool json_number_multiple(wharf_str a, wharf_str b)
 {
-    struct number x = number_of(a), y = number_of(b);
+    struct number x = json_number_of(a), y = json_number_of(b);
     int64_t zeros = (x.point - (int64_t)x.count) - (y.point - (int64_t)y.count);
     uint64_t modulus = 0, rest = 0, power = 10;
 
@@ -176,7 +176,7 @@ bool json_number_multiple(wharf_str a, wharf_str b)
 
 bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out)
 {
-    struct number n = number_of(number);
+    struct number n = json_number_of(number);
     int64_t whole = n.point > 0 ? n.point : 1;
     int64_t fraction = (int64_t)n.count > n.point ? (int64_t)n.count - n.point : 0;
 

@@ -27,16 +27,16 @@ struct reader {
 
 static struct wharf_json *read_value(struct reader *r);
 
-static bool refuse(struct reader *r, const char *message)
+static bool json_read_refuse(struct reader *r, const char *message)
 {
     if (!r->error)
         r->error = message;
     return false;
 }
 
-static struct wharf_json *fail(struct reader *r, const char *message)
+static struct wharf_json *json_read_fail(struct reader *r, const char *message)
 {
-    refuse(r, message);
+    json_read_refuse(r, message);
     return NULL;
 }
 
@@ -51,7 +51,7 @@ static struct wharf_json *node_new(struct reader *r, uint32_t type)
             r->chunk *= 2;
         r->no_memory = arena_poisoned(r->arena);
         if (r->no_memory)
-            return fail(r, "too many values");
+            return json_read_fail(r, "too many values");
     }
     v = r->nodes++;
     r->n_nodes--;
@@ -60,7 +60,7 @@ static struct wharf_json *node_new(struct reader *r, uint32_t type)
     return v;
 }
 
-static void skip_space(struct reader *r)
+static void json_read_skip_space(struct reader *r)
 {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t'))
         r->p++;
@@ -126,17 +126,17 @@ static bool read_unicode_escape(struct reader *r, char **to, bool *nul)
     uint32_t unit, low;
 
     if (!read_hex4(r, &unit))
-        return refuse(r, "a \\u escape needs four hexadecimal digits");
+        return json_read_refuse(r, "a \\u escape needs four hexadecimal digits");
     if (unit >= 0xDC00 && unit <= 0xDFFF)
-        return refuse(r, "lone surrogate escape");
+        return json_read_refuse(r, "lone surrogate escape");
     if (unit >= 0xD800 && unit <= 0xDBFF) {
         if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')
-            return refuse(r, "lone surrogate escape");
+            return json_read_refuse(r, "lone surrogate escape");
         r->p += 2;
         if (!read_hex4(r, &low))
-            return refuse(r, "a \\u escape needs four hexadecimal digits");
+            return json_read_refuse(r, "a \\u escape needs four hexadecimal digits");
         if (low < 0xDC00 || low > 0xDFFF)
-            return refuse(r, "lone surrogate escape");
+            return json_read_refuse(r, "lone surrogate escape");
         unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
     }
     if (unit == 0) {
@@ -153,14 +153,14 @@ static bool read_escape(struct reader *r, char **to, bool *nul)
     const char *at;
 
     if (r->p == r->end)
-        return refuse(r, "the text ends inside a string");
+        return json_read_refuse(r, "the text ends inside a string");
     if (*r->p == 'u') {
         r->p++;
         return read_unicode_escape(r, to, nul);
     }
     at = *r->p ? strchr(from, *r->p) : NULL;
     if (!at)
-        return refuse(r, "unknown escape in a string");
+        return json_read_refuse(r, "unknown escape in a string");
     r->p++;
     *(*to)++ = into[at - from];
     return true;
@@ -174,7 +174,7 @@ static bool read_wide(struct reader *r, char **to)
         size_t step = utf8_step(r->p, (size_t)(r->end - r->p), &cp);
 
         if (!step)
-            return refuse(r, "not UTF-8");
+            return json_read_refuse(r, "not UTF-8");
         memcpy(*to, r->p, step);
         *to += step;
         r->p += step;
@@ -183,7 +183,7 @@ static bool read_wide(struct reader *r, char **to)
 }
 
 /* Reads a string; r->p stands behind the opening quote. */
-static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
+static bool json_read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
 {
     char *to = r->pool, *first = to;
 
@@ -195,12 +195,12 @@ static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
         to += plain;
         r->p += plain;
         if (r->p == r->end)
-            return refuse(r, "the text ends inside a string");
+            return json_read_refuse(r, "the text ends inside a string");
         c = (unsigned char)*r->p;
         if (c == '"')
             break;
         if (c < 0x20)
-            return refuse(r, "a control character in a string must be escaped");
+            return json_read_refuse(r, "a control character in a string must be escaped");
         if (c >= 0x80) {
             if (!read_wide(r, &to))
                 return false;
@@ -229,29 +229,29 @@ static size_t skip_digits(struct reader *r)
 }
 
 /* Tells whether c is the next byte. */
-static bool at(const struct reader *r, char c)
+static bool json_read_at(const struct reader *r, char c)
 {
     return r->p < r->end && *r->p == c;
 }
 
 /* Reads the whole part of a number. Returns how many digits it has, 0 when it is refused. */
-static size_t read_whole(struct reader *r)
+static size_t json_read_whole(struct reader *r)
 {
     size_t n;
 
-    if (at(r, '-'))
+    if (json_read_at(r, '-'))
         r->p++;
-    if (at(r, '0') && r->end - r->p > 1 && r->p[1] >= '0' && r->p[1] <= '9') {
-        refuse(r, "a number with leading zeros");
+    if (json_read_at(r, '0') && r->end - r->p > 1 && r->p[1] >= '0' && r->p[1] <= '9') {
+        json_read_refuse(r, "a number with leading zeros");
         return 0;
     }
     n = skip_digits(r);
     if (!n)
-        refuse(r, "a number without digits");
+        json_read_refuse(r, "a number without digits");
     return n;
 }
 
-static struct wharf_json *read_number(struct reader *r)
+static struct wharf_json *json_read_number(struct reader *r)
 {
     struct wharf_json *v = node_new(r, JSON_NUMBER);
     const char *from = r->p;
@@ -260,21 +260,21 @@ static struct wharf_json *read_number(struct reader *r)
 
     if (!v)
         return NULL;
-    whole = read_whole(r);
+    whole = json_read_whole(r);
     if (!whole)
         return NULL;
-    if (at(r, '.')) {
+    if (json_read_at(r, '.')) {
         r->p++;
         if (!skip_digits(r))
-            return fail(r, "a number without digits after its point");
+            return json_read_fail(r, "a number without digits after its point");
     }
-    exponent = at(r, 'e') || at(r, 'E');
+    exponent = json_read_at(r, 'e') || json_read_at(r, 'E');
     if (exponent) {
         r->p++;
-        if (at(r, '+') || at(r, '-'))
+        if (json_read_at(r, '+') || json_read_at(r, '-'))
             r->p++;
         if (!skip_digits(r))
-            return fail(r, "a number without digits in its exponent");
+            return json_read_fail(r, "a number without digits in its exponent");
     }
     v->text = (wharf_str){r->pool, (size_t)(r->p - from)};
     memcpy(r->pool, from, v->text.n);
@@ -282,7 +282,7 @@ static struct wharf_json *read_number(struct reader *r)
     r->pool += v->text.n + 1;
     /* strtod is slow; only these can be too large for a double. */
     if ((exponent || whole > DIGITS_SAFE) && isinf(strtod(v->text.p, NULL)))
-        return fail(r, "a number too large");
+        return json_read_fail(r, "a number too large");
     return v;
 }
 
@@ -330,17 +330,17 @@ static bool keys_unique(struct reader *r, const struct wharf_json *object)
 }
 
 /* Reads "key" and ':'; the value is to be read at r->p. */
-static bool read_key(struct reader *r, struct wharf_json *ret_key)
+static bool json_read_key(struct reader *r, struct wharf_json *ret_key)
 {
-    skip_space(r);
+    json_read_skip_space(r);
     if (r->p == r->end || *r->p != '"')
-        return refuse(r, "a member needs a key in quotes");
+        return json_read_refuse(r, "a member needs a key in quotes");
     r->p++;
-    if (!read_string(r, &ret_key->key, &ret_key->key_nul))
+    if (!json_read_string(r, &ret_key->key, &ret_key->key_nul))
         return false;
-    skip_space(r);
+    json_read_skip_space(r);
     if (r->p == r->end || *r->p != ':')
-        return refuse(r, "a colon is missing after a key");
+        return json_read_refuse(r, "a colon is missing after a key");
     r->p++;
     return true;
 }
@@ -349,7 +349,7 @@ static bool read_key(struct reader *r, struct wharf_json *ret_key)
  * (r->error). */
 static bool next_item(struct reader *r, char closing)
 {
-    skip_space(r);
+    json_read_skip_space(r);
     if (r->p < r->end && *r->p == ',') {
         r->p++;
         return true;
@@ -357,12 +357,12 @@ static bool next_item(struct reader *r, char closing)
     if (r->p < r->end && *r->p == closing)
         r->p++;
     else
-        fail(r, closing == ']' ? "a comma or ] is missing in an array"
-                               : "a comma or } is missing in an object");
+        json_read_fail(r, closing == ']' ? "a comma or ] is missing in an array"
+                                         : "a comma or } is missing in an object");
     return false;
 }
 
-static void read_members(struct reader *r, struct wharf_json *object)
+static void json_read_members(struct reader *r, struct wharf_json *object)
 {
     struct wharf_json **tail = &object->child;
 
@@ -370,11 +370,11 @@ static void read_members(struct reader *r, struct wharf_json *object)
         struct wharf_json key = {0}, *member;
         const char *from = r->p;
 
-        if (!read_key(r, &key))
+        if (!json_read_key(r, &key))
             return;
         if (object->count < FEW_KEYS && key_taken(object->child, &key)) {
             r->p = from;
-            fail(r, "duplicate key");
+            json_read_fail(r, "duplicate key");
             return;
         }
         member = read_value(r);
@@ -387,10 +387,10 @@ static void read_members(struct reader *r, struct wharf_json *object)
         object->count++;
     } while (next_item(r, '}'));
     if (!r->error && object->count > FEW_KEYS && !keys_unique(r, object))
-        fail(r, "duplicate key");
+        json_read_fail(r, "duplicate key");
 }
 
-static void read_items(struct reader *r, struct wharf_json *array)
+static void json_read_items(struct reader *r, struct wharf_json *array)
 {
     struct wharf_json **tail = &array->child;
 
@@ -412,27 +412,27 @@ static struct wharf_json *read_container(struct reader *r, uint32_t type)
     if (!v)
         return NULL;
     if (r->depth == JSON_DEPTH_MAX)
-        return fail(r, "nested deeper than 64 levels");
+        return json_read_fail(r, "nested deeper than 64 levels");
     r->depth++;
     r->p++;
-    skip_space(r);
+    json_read_skip_space(r);
     if (r->p < r->end && *r->p == (type == JSON_OBJECT ? '}' : ']'))
         r->p++;
     else if (type == JSON_OBJECT)
-        read_members(r, v);
+        json_read_members(r, v);
     else
-        read_items(r, v);
+        json_read_items(r, v);
     r->depth--;
     return r->error ? NULL : v;
 }
 
-static struct wharf_json *read_word(struct reader *r, const char *word, uint32_t type)
+static struct wharf_json *json_read_word(struct reader *r, const char *word, uint32_t type)
 {
     size_t n = strlen(word);
     struct wharf_json *v;
 
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n) != 0)
-        return fail(r, "a value is not JSON");
+        return json_read_fail(r, "a value is not JSON");
     r->p += n;
     v = node_new(r, type);
     if (v)
@@ -444,9 +444,9 @@ static struct wharf_json *read_value(struct reader *r)
 {
     struct wharf_json *v;
 
-    skip_space(r);
+    json_read_skip_space(r);
     if (r->p == r->end)
-        return fail(r, "the text ends too early");
+        return json_read_fail(r, "the text ends too early");
     switch (*r->p) {
     case '{':
         return read_container(r, JSON_OBJECT);
@@ -455,18 +455,18 @@ static struct wharf_json *read_value(struct reader *r)
     case '"':
         r->p++;
         v = node_new(r, JSON_STRING);
-        return v && read_string(r, &v->text, &v->has_nul) ? v : NULL;
+        return v && json_read_string(r, &v->text, &v->has_nul) ? v : NULL;
     case 't':
-        return read_word(r, "true", JSON_BOOL);
+        return json_read_word(r, "true", JSON_BOOL);
     case 'f':
-        return read_word(r, "false", JSON_BOOL);
+        return json_read_word(r, "false", JSON_BOOL);
     case 'n':
-        return read_word(r, "null", JSON_NULL);
+        return json_read_word(r, "null", JSON_NULL);
     case '-':
     case '0' ... '9':
-        return read_number(r);
+        return json_read_number(r);
     default:
-        return fail(r, "a value is not JSON");
+        return json_read_fail(r, "a value is not JSON");
     }
 }
 
@@ -489,9 +489,9 @@ const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json
     r.pool = text.n > LARGE_TEXT ? arena_alloc_apart(a, text.n + 2) : arena_alloc(a, text.n + 2);
     v = read_value(&r);
     if (v) {
-        skip_space(&r);
+        json_read_skip_space(&r);
         if (r.p != r.end)
-            v = fail(&r, "text after the value");
+            v = json_read_fail(&r, "text after the value");
     }
     if (!v) {
         ret_error->offset = (size_t)(r.p - r.start);

@@ -71,7 +71,7 @@ static bool arrays_equal(const struct wharf_json *a, const struct wharf_json *b)
     return true;
 }
 
-static int by_key(const void *x, const void *y)
+static int json_value_by_key(const void *x, const void *y)
 {
     const struct wharf_json *a = *(const struct wharf_json *const *)x,
                             *b = *(const struct wharf_json *const *)y;
@@ -86,7 +86,7 @@ static void sort_members(const struct wharf_json *object, const struct wharf_jso
 
     for (const struct wharf_json *m = object->child; m; m = m->next)
         list[n++] = m;
-    qsort(list, n, sizeof(*list), by_key);
+    qsort(list, n, sizeof(*list), json_value_by_key);
 }
 
 struct json_index json_index(struct arena *a, const struct wharf_json *object)
@@ -106,7 +106,8 @@ const struct wharf_json *json_index_get(const struct json_index *index, wharf_st
 
     if (!index->sorted)
         return json_get_n(index->object, key);
-    found = bsearch(&wanted, index->sorted, index->object->count, sizeof(wanted), by_key);
+    found = bsearch(
+        &wanted, index->sorted, index->object->count, sizeof(wanted), json_value_by_key);
     return found ? *found : NULL;
 }
 
@@ -173,7 +174,7 @@ bool json_equal(const struct wharf_json *a, const struct wharf_json *b)
     return false;
 }
 
-static uint64_t hash_text(wharf_str s, uint64_t salt, const unsigned char seed[16])
+static uint64_t json_value_hash_text(wharf_str s, uint64_t salt, const unsigned char seed[16])
 {
     uint64_t h;
 
@@ -189,7 +190,7 @@ static uint64_t hash_number(wharf_str text, const unsigned char seed[16])
     buf_init(&canonical, JSON_HASH_DIGITS + 8);
     /* Numbers of more digits all hash alike; they are rare and still compared. */
     if (json_number_canonical(text, JSON_HASH_DIGITS, &canonical))
-        h = hash_text(buf_str(&canonical), JSON_NUMBER, seed);
+        h = json_value_hash_text(buf_str(&canonical), JSON_NUMBER, seed);
     buf_done(&canonical);
     return h;
 }
@@ -206,14 +207,14 @@ uint64_t json_hash(const struct wharf_json *v, const unsigned char seed[16])
     case JSON_NUMBER:
         return hash_number(v->text, seed);
     case JSON_STRING:
-        return hash_text(v->text, JSON_STRING + 16u * v->has_nul, seed);
+        return json_value_hash_text(v->text, JSON_STRING + 16u * v->has_nul, seed);
     case JSON_ARRAY:
         for (const struct wharf_json *c = v->child; c; c = c->next)
             h = (h ^ json_hash(c, seed)) * 0x9E3779B97F4A7C15u + (h >> 29);
         return h;
     case JSON_OBJECT: /* a sum, because order does not count */
         for (const struct wharf_json *c = v->child; c; c = c->next)
-            h += hash_text(c->key, json_hash(c, seed), seed);
+            h += json_value_hash_text(c->key, json_hash(c, seed), seed);
         return h * 0x9E3779B97F4A7C15u;
     }
     return h;

@@ -74,7 +74,7 @@ void json_quote(struct buf *out, wharf_str s)
 }
 
 /* Writes comma, key and colon in one go: the hot path of every response. */
-static void before(struct jw *w, const char *key)
+static void json_write_before(struct jw *w, const char *key)
 {
     uint64_t bit = 1ull << (w->depth & 63);
     bool comma = w->comma & bit;
@@ -107,7 +107,7 @@ static void before(struct jw *w, const char *key)
 
 void jw_open(struct jw *w, const char *key, char bracket)
 {
-    before(w, key);
+    json_write_before(w, key);
     buf_addc(w->out, bracket);
     w->depth++;
     w->comma &= ~(1ull << (w->depth & 63));
@@ -121,7 +121,7 @@ void jw_close(struct jw *w, char bracket)
 
 void jw_key(struct jw *w, wharf_str key)
 {
-    before(w, NULL);
+    json_write_before(w, NULL);
     json_quote(w->out, key);
     buf_addc(w->out, ':');
     w->comma &= ~(1ull << (w->depth & 63)); /* the value that follows writes none */
@@ -145,7 +145,7 @@ void jw_quoted(struct jw *w, wharf_str key)
 
 void jw_str(struct jw *w, const char *key, wharf_str v)
 {
-    before(w, key);
+    json_write_before(w, key);
     json_quote(w->out, v);
 }
 
@@ -159,29 +159,29 @@ void jw_z(struct jw *w, const char *key, const char *z)
 
 void jw_int(struct jw *w, const char *key, int64_t v)
 {
-    before(w, key);
+    json_write_before(w, key);
     buf_addi(w->out, v);
 }
 
 void jw_bool(struct jw *w, const char *key, bool v)
 {
-    before(w, key);
+    json_write_before(w, key);
     buf_addz(w->out, v ? "true" : "false");
 }
 
 void jw_null(struct jw *w, const char *key)
 {
-    before(w, key);
+    json_write_before(w, key);
     BUF_LIT(w->out, "null");
 }
 
 void jw_raw(struct jw *w, const char *key, wharf_str json)
 {
-    before(w, key);
+    json_write_before(w, key);
     buf_adds(w->out, json);
 }
 
-static void add_value(struct buf *out, const struct wharf_json *v)
+static void json_write_add_value(struct buf *out, const struct wharf_json *v)
 {
     switch ((enum json_type)v->type) {
     case JSON_NULL:
@@ -206,7 +206,7 @@ static void add_value(struct buf *out, const struct wharf_json *v)
                 json_quote(out, c->key);
                 buf_addc(out, ':');
             }
-            add_value(out, c);
+            json_write_add_value(out, c);
         }
         buf_addc(out, v->type == JSON_ARRAY ? ']' : '}');
         break;
@@ -215,8 +215,8 @@ static void add_value(struct buf *out, const struct wharf_json *v)
 
 void jw_value(struct jw *w, const char *key, const struct wharf_json *v)
 {
-    before(w, key);
-    add_value(w->out, v);
+    json_write_before(w, key);
+    json_write_add_value(w->out, v);
 }
 
 wharf_str jw_text(struct arena *a, const struct wharf_json *v)
@@ -227,7 +227,7 @@ wharf_str jw_text(struct arena *a, const struct wharf_json *v)
     if (!v)
         return str_z("null");
     buf_init(&text, SIZE_MAX / 2);
-    add_value(&text, v);
+    json_write_add_value(&text, v);
     s = arena_dup_str(a, buf_str(&text));
     buf_done(&text);
     return s;

@@ -118,7 +118,7 @@ static void wall_time(char out[ISO_MS_LEN + 1])
 
 /* Writes one line by one write(2): lines of several processes on one pipe or file stay whole.
  * Returns false when some of it is not there (errno). */
-static bool put_bytes(int fd, const char *p, size_t n)
+static bool log_put_bytes(int fd, const char *p, size_t n)
 {
     while (n) {
         ssize_t w = write(fd, p, n);
@@ -137,20 +137,20 @@ static bool put_bytes(int fd, const char *p, size_t n)
 
 /* Writes a line. A full disk loses lines, not requests. They are counted; standard error is told
  * now and then, and the log when it takes lines again. */
-static void put_line(const struct buf *line)
+static void log_put_line(const struct buf *line)
 {
     char text[200];
     int n, error;
 
     if (!line->n)
         return;
-    if (!put_bytes(sink.fd, line->p, line->n)) {
+    if (!log_put_bytes(sink.fd, line->p, line->n)) {
         error = errno;
         atomic_fetch_add(&sink.lost, 1);
         if (disk_lost(DISK_LOG, 1, error) && sink.fd != STDERR_FILENO) {
             n = snprintf(text, sizeof(text), "wharf: %s: lines of the log are lost: %s\n",
                 sink.program, strerror(error));
-            put_bytes(STDERR_FILENO, text, (size_t)n);
+            log_put_bytes(STDERR_FILENO, text, (size_t)n);
         }
         return;
     }
@@ -207,6 +207,6 @@ void log_vwrite(uint32_t level, const char *plugin, const char *request_id, cons
     jw_str(&w, "message", as_utf8(message, (size_t)n));
     jw_close(&w, '}');
     buf_addc(&line, '\n');
-    put_line(&line);
+    log_put_line(&line);
     buf_done(&line);
 }

@@ -12,12 +12,12 @@
 static locale_t unicode;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void prepare(void)
+static void lower_prepare(void)
 {
     unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-static uint32_t lower(uint32_t cp)
+static uint32_t lower_lower(uint32_t cp)
 {
     if (cp < 128)
         return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
@@ -30,14 +30,14 @@ wharf_str utf8_lower(struct arena *a, wharf_str s)
     char *out = arena_alloc(a, s.n + s.n / 2 + 5);
     size_t n = 0;
 
-    pthread_once(&once, prepare);
+    pthread_once(&once, lower_prepare);
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
         size_t step = utf8_step(s.p + i, s.n - i, &cp);
 
         if (!step)
             break;
-        n += utf8_put(lower(cp), out + n);
+        n += utf8_put(lower_lower(cp), out + n);
         i += step;
     }
     out[n] = 0;

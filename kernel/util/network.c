@@ -8,7 +8,7 @@
 
 enum { MAPPED = 12 }; /* bytes before the IPv4 address */
 
-static void map_v4(const void *four, struct ip *ret)
+static void network_map_v4(const void *four, struct ip *ret)
 {
     memset(ret->b, 0, 10);
     ret->b[10] = ret->b[11] = 0xff;
@@ -25,7 +25,7 @@ bool ip_parse(const char *text, unsigned n, struct ip *ret)
     memcpy(copy, text, n);
     copy[n] = 0;
     if (inet_pton(AF_INET, copy, four) == 1) {
-        map_v4(four, ret);
+        network_map_v4(four, ret);
         return true;
     }
     return inet_pton(AF_INET6, copy, ret->b) == 1;
@@ -63,7 +63,7 @@ bool network_has(const struct network *n, const struct ip *ip)
 bool ip_of(const struct sockaddr *a, struct ip *ret)
 {
     if (a->sa_family == AF_INET)
-        map_v4(&((const struct sockaddr_in *)(const void *)a)->sin_addr, ret);
+        network_map_v4(&((const struct sockaddr_in *)(const void *)a)->sin_addr, ret);
     else if (a->sa_family == AF_INET6)
         memcpy(ret->b, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, sizeof(ret->b));
     else

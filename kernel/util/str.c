@@ -152,7 +152,7 @@ size_t utf8_length(const char *p, size_t n)
     return count;
 }
 
-static bool is_space(uint32_t cp)
+static bool str_is_space(uint32_t cp)
 {
     if (cp < 0x80)
         return cp == ' ' || (cp >= 9 && cp <= 13);
@@ -180,7 +180,7 @@ wharf_str utf8_trim(wharf_str s)
     while (s.n) {
         size_t step = utf8_step(s.p, s.n, &cp);
 
-        if (!step || !is_space(cp))
+        if (!step || !str_is_space(cp))
             break;
         s.p += step;
         s.n -= step;
@@ -190,7 +190,7 @@ wharf_str utf8_trim(wharf_str s)
 
         while (at && ((unsigned char)s.p[at] & 0xC0) == 0x80)
             at--;
-        if (!utf8_step(s.p + at, s.n - at, &cp) || !is_space(cp))
+        if (!utf8_step(s.p + at, s.n - at, &cp) || !str_is_space(cp))
             break;
         s.n = at;
     }

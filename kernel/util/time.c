@@ -12,7 +12,7 @@ static const int64_t FIRST_US = -62135596800 * 1000000; /* 0001-01-01T00:00:00Z 
 static const int64_t LAST_US = 253402300800 * 1000000 - 1; /* 9999-12-31T23:59:59.999999Z */
 
 /* Reads n digits at p. Returns -1 when they are none. */
-static int digits(const char *p, int n)
+static int time_digits(const char *p, int n)
 {
     int v = 0;
 
@@ -28,8 +28,9 @@ static int digits(const char *p, int n)
  * let through. */
 static bool read_stamp(const char *p, int64_t *ret_s, int *ret_second)
 {
-    int year = digits(p, 4), month = digits(p + 5, 2), day = digits(p + 8, 2);
-    int hour = digits(p + 11, 2), minute = digits(p + 14, 2), second = digits(p + 17, 2);
+    int year = time_digits(p, 4), month = time_digits(p + 5, 2), day = time_digits(p + 8, 2);
+    int hour = time_digits(p + 11, 2), minute = time_digits(p + 14, 2),
+        second = time_digits(p + 17, 2);
 
     if (p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':')
         return false;
@@ -53,8 +54,8 @@ static bool read_offset(const char *p, size_t n, bool space_is_plus, int64_t *re
     }
     if (n != 6 || (*p != '+' && *p != '-' && !(space_is_plus && *p == ' ')) || p[3] != ':')
         return false;
-    hour = digits(p + 1, 2);
-    minute = digits(p + 4, 2);
+    hour = time_digits(p + 1, 2);
+    minute = time_digits(p + 4, 2);
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59)
         return false;
     *ret_east = (hour * 3600 + minute * 60) * (*p == '-' ? -1 : 1);
@@ -72,7 +73,7 @@ bool time_parse_iso(wharf_str s, bool space_is_plus, int64_t *ret_us)
     if (s.p[at] == '.') {
         if (s.n < 24)
             return false;
-        fraction = digits(s.p + 20, 3);
+        fraction = time_digits(s.p + 20, 3);
         at = 23;
         if (fraction < 0)
             return false;
@@ -128,7 +129,7 @@ bool time_parse_pg(wharf_str s, int64_t *ret_us)
     return true;
 }
 
-static void put(char *p, int n, int v)
+static void time_put(char *p, int n, int v)
 {
     while (n--) {
         p[n] = (char)('0' + v % 10);
@@ -151,13 +152,13 @@ void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1])
     rest = (int)(seconds - days * DAY);
     wharf_date_of(days, &year, &month, &day);
     memcpy(out, "0000-00-00T00:00:00.000Z", ISO_MS_LEN + 1);
-    put(out, 4, (int)year);
-    put(out + 5, 2, month);
-    put(out + 8, 2, day);
-    put(out + 11, 2, rest / 3600);
-    put(out + 14, 2, rest / 60 % 60);
-    put(out + 17, 2, rest % 60);
-    put(out + 20, 3, ms);
+    time_put(out, 4, (int)year);
+    time_put(out + 5, 2, month);
+    time_put(out + 8, 2, day);
+    time_put(out + 11, 2, rest / 3600);
+    time_put(out + 14, 2, rest / 60 % 60);
+    time_put(out + 17, 2, rest % 60);
+    time_put(out + 20, 3, ms);
 }
 
 wharf_str time_iso(struct arena *a, int64_t us)

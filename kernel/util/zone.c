@@ -222,24 +222,25 @@ struct table {
     size_t n_footer;
 };
 
-static uint32_t u32(const unsigned char *p)
+static uint32_t zone_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static int64_t i64(const unsigned char *p)
 {
-    return (int64_t)((uint64_t)u32(p) << 32 | u32(p + 4));
+    return (int64_t)((uint64_t)zone_u32(p) << 32 | zone_u32(p + 4));
 }
 
 /* Returns the bytes of the data block behind a head, with times of so many bytes. */
 static uint64_t block_size(const unsigned char *head, unsigned width)
 {
-    return (uint64_t)u32(head + 32) * (width + 1) + (uint64_t)u32(head + 36) * 6 + u32(head + 40) +
-           (uint64_t)u32(head + 28) * (width + 4) + u32(head + 24) + u32(head + 20);
+    return (uint64_t)zone_u32(head + 32) * (width + 1) + (uint64_t)zone_u32(head + 36) * 6 +
+           zone_u32(head + 40) + (uint64_t)zone_u32(head + 28) * (width + 4) + zone_u32(head + 24) +
+           zone_u32(head + 20);
 }
 
-static bool open_table(const unsigned char *p, size_t n, struct table *t)
+static bool zone_open_table(const unsigned char *p, size_t n, struct table *t)
 {
     const unsigned char *end = p + n;
     uint64_t size;
@@ -253,9 +254,9 @@ static bool open_table(const unsigned char *p, size_t n, struct table *t)
     size = block_size(p, 8);
     if (memcmp(p, "TZif", 4) != 0 || size > (uint64_t)(end - p) - HEAD)
         return false;
-    t->n_times = u32(p + 32);
-    t->n_types = u32(p + 36);
-    t->n_names = u32(p + 40);
+    t->n_times = zone_u32(p + 32);
+    t->n_types = zone_u32(p + 36);
+    t->n_names = zone_u32(p + 40);
     t->times = p + HEAD;
     t->kinds = t->times + t->n_times * 8;
     t->types = t->kinds + t->n_times;
@@ -279,7 +280,7 @@ static bool offset_of(const struct table *t, size_t type, struct zone_offset *ou
 
     if (type >= t->n_types || p[5] >= t->n_names)
         return false;
-    out->east = (int32_t)u32(p);
+    out->east = (int32_t)zone_u32(p);
     at = p[5];
     n = strnlen((const char *)t->names + at, t->n_names - at);
     if (n >= sizeof(out->name))
@@ -294,7 +295,7 @@ bool zone_at(const void *bytes, size_t n, int64_t s, struct zone_offset *ret_off
     struct table t;
     size_t low = 0, high;
 
-    if (!open_table(bytes, n, &t))
+    if (!zone_open_table(bytes, n, &t))
         return false;
     high = t.n_times;
     while (low < high) { /* the number of changes up to s */

@@ -86,7 +86,7 @@ static void tell_heap(const struct housekeeping *h)
     atomic_store_explicit(&h->slot->heap_free, kept, memory_order_relaxed);
 }
 
-static void beat(void *arg, PGconn *pg)
+static void housekeeping_beat(void *arg, PGconn *pg)
 {
     struct housekeeping *h = arg;
     int64_t now_us = clock_monotonic_us();
@@ -99,7 +99,7 @@ static void beat(void *arg, PGconn *pg)
     tell_heap(h);
 }
 
-static void refused(void *arg, const char *message)
+static void housekeeping_refused(void *arg, const char *message)
 {
     struct housekeeping *h = arg;
 
@@ -121,5 +121,5 @@ void housekeeping_begin(
     h->engine = e;
     h->slot = &boot->board->workers[boot->slot];
     h->all = boot->kind == WORKER_JOB;
-    *ret = (struct notifier_owner){forget_principals, beat, refused, h};
+    *ret = (struct notifier_owner){forget_principals, housekeeping_beat, housekeeping_refused, h};
 }

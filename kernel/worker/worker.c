@@ -262,8 +262,8 @@ static void memory_limit_hard(int64_t limit)
    have it. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
-static int serve(struct engine *e, const struct config *config, const struct worker_boot *boot,
-    struct notifier *notifier, int term_fd)
+static int worker_serve(struct engine *e, const struct config *config,
+    const struct worker_boot *boot, struct notifier *notifier, int term_fd)
 {
     struct server *s = calloc(1, sizeof(*s));
     struct board_worker *slot = &boot->board->workers[boot->slot];
@@ -376,5 +376,5 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return not_ready(boot, why);
     if (!start_plugins(e, config, boot, &lost, &why))
         return lost || !database_answers(boot->database) ? no_database(boot) : not_ready(boot, why);
-    return serve(e, config, boot, notifier, term_fd);
+    return worker_serve(e, config, boot, notifier, term_fd);
 }

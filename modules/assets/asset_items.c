@@ -40,7 +40,8 @@ wharf_status asset_hold_items(wharf_req *req, wharf_rec *const *recs, size_t n)
     return assets_items->hold_many(req, held->ids, held->n, held->items);
 }
 
-static wharf_status hold(wharf_req *req, const wharf_rec *rec, wharf_str id, wharf_item *ret)
+static wharf_status asset_items_hold(
+    wharf_req *req, const wharf_rec *rec, wharf_str id, wharf_item *ret)
 {
     const struct items_held *held = held_of(rec);
     const wharf_str *found = held->n ? bsearch(&id, held->ids, held->n, sizeof(id), wharf_str_order)
@@ -55,7 +56,7 @@ static wharf_status hold(wharf_req *req, const wharf_rec *rec, wharf_str id, wha
 wharf_status asset_settle_item(wharf_req *req, bool restored, wharf_rec *rec)
 {
     wharf_item item = {.head = WHARF_HEAD(wharf_item)};
-    wharf_status s = hold(req, rec, field_text(rec, ASSET_ITEM_ID), &item);
+    wharf_status s = asset_items_hold(req, rec, field_text(rec, ASSET_ITEM_ID), &item);
 
     if (s != WHARF_OK)
         return s;
@@ -73,11 +74,11 @@ wharf_status asset_settle_item(wharf_req *req, bool restored, wharf_rec *rec)
 
 /* Refuses to delete items that have assets, or to make them none of assets. together: they are
  * the rows of a set. */
-static wharf_status check_items(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n, bool together)
+static wharf_status asset_items_check_items(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n, bool together)
 {
     static const char sql[] =
-        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
         "SELECT 1 FROM assets.asset a WHERE a.organization_id = $2::text AND a.item_id = x.id"
         " AND a.archived_at IS NULL AND a.deleted_at IS NULL)";
     static const char *const names[] = {"is_asset"};
@@ -103,18 +104,18 @@ static wharf_status check_items(wharf_req *req, uint32_t op, const wharf_rec *co
     return s;
 }
 
-static wharf_status item_check(
+static wharf_status asset_items_item_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = check_items(req, op, &old_rec, &new_rec, 1, false);
+    wharf_status s = asset_items_check_items(req, op, &old_rec, &new_rec, 1, false);
 
     return s == WHARF_OK ? W->err->current(req) : s;
 }
 
-static wharf_status item_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n)
+static wharf_status asset_items_item_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    return check_items(req, op, old_recs, new_recs, n, true);
+    return asset_items_check_items(req, op, old_recs, new_recs, n, true);
 }
 
 static wharf_status item_written(
@@ -134,7 +135,8 @@ static wharf_status item_written(
     return s;
 }
 
-/* Only updates change what an asset shows of its item, and they are written one by one. */
+/* Leaves all as it is: updates alone change what an asset shows of its item, and they are written
+ * one by one. */
 static wharf_status item_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n)
 {
@@ -142,8 +144,8 @@ static wharf_status item_written_many(wharf_req *req, uint32_t op, const wharf_r
 }
 
 const wharf_hooks assets_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .check = item_check,
+    .check = asset_items_item_check,
     .written = item_written,
-    .check_many = item_check_many,
+    .check_many = asset_items_item_check_many,
     .written_many = item_written_many,
     .ops = WHARF_UPDATE | WHARF_DELETE};

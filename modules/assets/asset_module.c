@@ -16,7 +16,7 @@ static const wharf_route routes[] = {
     {ROUTE_SEQUENCE_CREATE, .handler = asset_sequence_create},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void asset_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -31,7 +31,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     CHECKS(api, d);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status asset_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
@@ -47,8 +47,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = asset_declare,
+        .start = asset_start};
 
     W = host;
     return &desc;

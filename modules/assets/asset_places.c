@@ -37,7 +37,7 @@ wharf_status asset_settle_place(
 
 /* ---- what goes ---- */
 
-static wharf_status location_check(
+static wharf_status asset_places_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -48,7 +48,7 @@ static wharf_status location_check(
     return assets_places->in_use(req, W->res->id(old_rec), "assets", sql);
 }
 
-static wharf_status layout_written(
+static wharf_status asset_places_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -72,6 +72,6 @@ wharf_status assets_contacts_merged(wharf_req *req, const wharf_str *from, size_
 }
 
 const wharf_hooks assets_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = asset_places_location_check, .ops = WHARF_DELETE};
 const wharf_hooks assets_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = asset_places_layout_written, .ops = WHARF_DELETE};

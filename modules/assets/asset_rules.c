@@ -82,7 +82,7 @@ static bool settle_archived(wharf_req *req, const wharf_rec *old_rec, wharf_rec 
 }
 
 /* Checks an asset; not its number: *ret_serial is what it is to take. */
-static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+static wharf_status asset_check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     wharf_rec *new_rec, struct serial_wanted *ret_serial)
 {
     bool moved = op == WHARF_CREATE, restored;
@@ -109,7 +109,7 @@ static wharf_status asset_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct serial_wanted serial = {.row = 0};
-    wharf_status s = check_data(req, op, old_rec, new_rec, &serial);
+    wharf_status s = asset_check_data(req, op, old_rec, new_rec, &serial);
 
     return s == WHARF_OK && serial.rec ? asset_take_serials(req, &serial, 1, false) : s;
 }
@@ -128,7 +128,7 @@ static wharf_status asset_check_many(wharf_req *req, uint32_t op, const wharf_re
         struct serial_wanted serial = {.row = i};
 
         assets_many->at(req, i);
-        s = check_data(req, op, old_recs ? old_recs[i] : NULL, new_recs[i], &serial);
+        s = asset_check_data(req, op, old_recs ? old_recs[i] : NULL, new_recs[i], &serial);
         if (s == WHARF_OK && serial.rec)
             serials[wanted++] = serial;
         if (W->err->current(req) != WHARF_OK)

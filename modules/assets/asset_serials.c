@@ -26,7 +26,7 @@ static wharf_status find_sequence(
 }
 
 /* Finds the sequence that begins so, or makes it. Two that make sequences wait for each other. */
-static wharf_status find_or_make(
+static wharf_status asset_serials_find_or_make(
     wharf_req *req, wharf_str prefix, wharf_str start, wharf_str *ret_id, bool *ret_made)
 {
     wharf_out *out = W->json->builder(req);
@@ -75,7 +75,8 @@ wharf_status asset_sequence_create(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
-        s = find_or_make(req, json_text(body, "prefix"), json_text(body, "sequence"), &id, &made);
+        s = asset_serials_find_or_make(
+            req, json_text(body, "prefix"), json_text(body, "sequence"), &id, &made);
     if (s == WHARF_OK)
         s = W->res->fetch(req, "sequence", id, WHARF_SHOWN, &rec);
     if (s != WHARF_OK)
@@ -92,7 +93,7 @@ wharf_status asset_sequence_create(wharf_req *req, void *arg)
 /* ---- the number of an asset ---- */
 
 /* Counts the code points of a text. */
-static size_t characters(wharf_str s)
+static size_t asset_serials_characters(wharf_str s)
 {
     size_t n = 0;
 
@@ -126,12 +127,12 @@ wharf_status asset_check_serial(
 }
 
 /* Gives an asset the number that was taken for it; taken false: there is no such sequence. */
-static wharf_status give(wharf_req *req, wharf_rec *rec, bool taken, wharf_str serial)
+static wharf_status asset_serials_give(wharf_req *req, wharf_rec *rec, bool taken, wharf_str serial)
 {
     if (!taken)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "sequence_id",
             "sequence_id names no sequence; POST /v1/assets/sequences makes one");
-    if (characters(serial) > SERIAL_MAX)
+    if (asset_serials_characters(serial) > SERIAL_MAX)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "serial_number",
             "The serial number with its prefix has more than 128 characters; shorten the prefix");
     W->res->set(rec, ASSET_SERIAL_NUMBER, val_text(serial));
@@ -147,7 +148,8 @@ static wharf_status name_sequences(wharf_req *req, struct serial_wanted *list, s
     for (size_t i = 0; i < n; i++) {
         wharf_status s = list[i].sequence.n || own.n
                              ? WHARF_OK
-                             : find_or_make(req, WHARF_S("AST-"), WHARF_S("000001"), &own, &made);
+                             : asset_serials_find_or_make(
+                                   req, WHARF_S("AST-"), WHARF_S("000001"), &own, &made);
 
         if (s != WHARF_OK)
             return s;
@@ -157,8 +159,8 @@ static wharf_status name_sequences(wharf_req *req, struct serial_wanted *list, s
     return WHARF_OK;
 }
 
-/* A number that was taken for a refused asset goes back, and the next one gets it: who is refused
- * here makes the rows go one by one. */
+/* Gives the assets the numbers that were taken. One that is refused here makes the rows go one by
+ * one: its number goes back, and the next one gets it. */
 static wharf_status give_all(wharf_req *req, const struct serial_wanted *list,
     const wharf_rows *rows, size_t n, bool together)
 {
@@ -170,7 +172,7 @@ static wharf_status give_all(wharf_req *req, const struct serial_wanted *list,
 
         if (together)
             assets_many->at(req, list[i].row);
-        s = give(req, list[i].rec, taken, serial);
+        s = asset_serials_give(req, list[i].rec, taken, serial);
     }
     if (together && s != WHARF_OK)
         assets_many->row_by_row(req);
@@ -183,7 +185,8 @@ wharf_status asset_take_serials(wharf_req *req, struct serial_wanted *list, size
 {
     static const char sql[] = /* in the order of the rows */
         "SELECT assets.serial_take($1::text, x.sequence, x.item, nullif(x.before, ''))"
-        " FROM unnest($2::text[], $3::text[], $4::text[]) x(sequence, item, before)";
+        " FROM unnest((SELECT $2::text[]), (SELECT $3::text[]), (SELECT $4::text[])) x(sequence, "
+        "item, before)";
     wharf_str *texts = W->mem->alloc(req, 3 * n * sizeof(*texts));
     wharf_val args[4] = {val_text(W->req->organization(req))};
     const wharf_rows *rows;

@@ -6,7 +6,7 @@
 
 /* ---- the answer of a creation ---- */
 
-static void put_line(wharf_out *out, const wharf_rows *rows, size_t r)
+static void batch_answer_put_line(wharf_out *out, const wharf_rows *rows, size_t r)
 {
     static const char *const keys[] = {"message", "errors", "violations", "duplicate_of"};
     const wharf_json *line = row_json(rows, r, 4);
@@ -36,7 +36,7 @@ static wharf_status put_errors(struct batch *b, wharf_out *out)
 
     W->json->open(out, "errors", '[');
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        put_line(out, rows, i);
+        batch_answer_put_line(out, rows, i);
     W->json->close(out);
     return s;
 }
@@ -110,7 +110,7 @@ wharf_status answer_batch(struct batch *b, uint32_t status, const char *message)
 /* ---- GET /v1/batches/:batch/items ---- */
 
 /* Takes the next word of a filter's "error,skipped". Returns false when there is none. */
-static bool next_word(wharf_str *rest, wharf_str *ret)
+static bool batch_answer_next_word(wharf_str *rest, wharf_str *ret)
 {
     const char *comma = rest->n ? memchr(rest->p, ',', rest->n) : NULL;
 
@@ -123,7 +123,7 @@ static bool next_word(wharf_str *rest, wharf_str *ret)
 
 /* Finds the letters of the states that a filter names. Returns false when one of them is no
  * state. */
-static bool letters_of(wharf_str states, char *out)
+static bool batch_answer_letters_of(wharf_str states, char *out)
 {
     static const struct {
         const char *word, *letters;
@@ -132,7 +132,7 @@ static bool letters_of(wharf_str states, char *out)
     wharf_str word;
 
     *out = 0;
-    while (next_word(&states, &word)) {
+    while (batch_answer_next_word(&states, &word)) {
         size_t i = 0;
 
         while (i < 5 && !is(word, all[i].word))
@@ -153,14 +153,14 @@ static bool are_phases(wharf_str words)
 {
     wharf_str word;
 
-    while (next_word(&words, &word)) {
+    while (batch_answer_next_word(&words, &word)) {
         if (phase_of(word) == PHASES)
             return false;
     }
     return true;
 }
 
-static const char *state_of(char letter)
+static const char *batch_answer_state_of(char letter)
 {
     return letter == '.'          ? "pending"
            : letter == 'i'        ? "ignored"
@@ -171,7 +171,7 @@ static const char *state_of(char letter)
 
 static const char items_sql[] = QUERY_BATCH_ITEMS;
 
-static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
+static void batch_answer_put_item(wharf_out *out, const wharf_rows *rows, size_t r)
 {
     char letter = row_text(rows, r, 2).p[0];
     const char *operation = operation_of(letter);
@@ -182,7 +182,7 @@ static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->open(out, NULL, '{');
     W->json->put(out, "index", val_int(row_int(rows, r, 0)));
     W->json->put(out, "row", W->db->value(rows, r, 1, WHARF_V_INT, &v) ? v : val_null());
-    W->json->put(out, "state", val_text(z(state_of(letter))));
+    W->json->put(out, "state", val_text(z(batch_answer_state_of(letter))));
     W->json->put(out, "phase",
         phase.n     ? val_text(phase)
         : operation ? val_text(WHARF_S("processing"))
@@ -228,7 +228,7 @@ static wharf_status items_page(wharf_req *req, wharf_str id, const char *letters
         req, 200, W->mem->format(req, "%zu item%s retrieved", n, n == 1 ? "" : "s").p);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++)
-        put_item(out, rows, i);
+        batch_answer_put_item(out, rows, i);
     W->json->close(out);
     W->req->paged(req, page, limit, W->db->count(rows) > n);
     return WHARF_OK;
@@ -252,7 +252,7 @@ wharf_status batches_items(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     W->req->param(req, "state", &state);
-    if (!letters_of(state, letters))
+    if (!batch_answer_letters_of(state, letters))
         return W->err->fail(req, ERR_PARAM_INVALID, "state",
             "state is one of pending, done, error, ignored, skipped");
     return items_page(req, id, letters);

@@ -9,7 +9,7 @@ wharf_status text_begin(wharf_req *req, struct text *t)
     return t->status;
 }
 
-static void flush(struct text *t)
+static void batch_csv_flush(struct text *t)
 {
     if (t->status == WHARF_OK && t->n)
         t->status = batches_blob->write(t->req, t->writer, t->bytes, t->n);
@@ -26,14 +26,14 @@ void text_put(struct text *t, const char *p, size_t n)
         p += part;
         n -= part;
         if (t->n == TEXT_BYTES)
-            flush(t);
+            batch_csv_flush(t);
     }
 }
 
 wharf_status text_end(
     wharf_req *req, struct text *t, const char *name, const char *type, wharf_str *ret_id)
 {
-    flush(t);
+    batch_csv_flush(t);
     if (t->status != WHARF_OK)
         return t->status;
     return batches_blob->finish(req, t->writer, z(name), z(type),
@@ -84,7 +84,7 @@ void csv_end(struct text *t)
 
 /* ---- objects as rows ---- */
 
-static bool is_plain(const wharf_json *v)
+static bool batch_csv_is_plain(const wharf_json *v)
 {
     return W->json->type(v) != WHARF_J_OBJECT && W->json->type(v) != WHARF_J_ARRAY;
 }
@@ -118,7 +118,7 @@ void columns_of(struct batch *b, struct columns *c, const wharf_json *object, wh
 
 /* Finds the member at a path. Keys may have dots of their own ("a.b" of metadata), so that the
  * path alone does not say where one ends: the first member that fits has it. */
-static const wharf_json *member_at(const wharf_json *object, wharf_str path)
+static const wharf_json *batch_csv_member_at(const wharf_json *object, wharf_str path)
 {
     if (W->json->type(object) != WHARF_J_OBJECT)
         return NULL;
@@ -131,7 +131,7 @@ static const wharf_json *member_at(const wharf_json *object, wharf_str path)
             continue;
         if (key.n == path.n)
             return m;
-        found = member_at(m, (wharf_str){path.p + key.n + 1, path.n - key.n - 1});
+        found = batch_csv_member_at(m, (wharf_str){path.p + key.n + 1, path.n - key.n - 1});
         if (found)
             return found;
     }
@@ -143,7 +143,7 @@ static bool plain_list(const wharf_json *v)
     for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e)) {
         wharf_str s;
 
-        if (!is_plain(e) || (W->json->text(e, &s) && strpbrk(s.p, ";,")))
+        if (!batch_csv_is_plain(e) || (W->json->text(e, &s) && strpbrk(s.p, ";,")))
             return false;
     }
     return W->json->count(v) > 0;
@@ -175,7 +175,7 @@ static wharf_str cell_text(struct batch *b, const wharf_json *v)
 void csv_object(struct batch *b, struct text *t, const struct columns *c, const wharf_json *object)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const wharf_json *v = member_at(object, c->paths[i]);
+        const wharf_json *v = batch_csv_member_at(object, c->paths[i]);
 
         csv_cell(t, v ? cell_text(b, v) : WHARF_S(""), i == 0);
     }

@@ -5,7 +5,7 @@
 
 /* Tells whether the name is of a resource of the specification whose module may be missing; others
  * take part by their definitions alone. */
-static bool known_name(wharf_str name)
+static bool batch_definition_known_name(wharf_str name)
 {
     static const char *const names[] = {"contact", "group", "shipment", "tracker",
         "shipping_label_inference", "parcel", "item", "container", "asset", "layout", "location"};
@@ -28,7 +28,7 @@ wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json 
     const wharf_json *d = batches_kernel->definition(req, resource.p);
     const wharf_json *block = d ? W->json->get(definition_x(d), "batch") : NULL;
 
-    if (!d && known_name(resource))
+    if (!d && batch_definition_known_name(resource))
         return W->err->fail(req, ERR_BATCH_RESOURCE_UNAVAILABLE, "resource", NULL);
     if (!block)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "resource",

@@ -14,7 +14,7 @@ static int64_t keep_until(const struct batch *b)
     return W->req->now_us(b->req) + batches_limits.keep_days * 86400LL * 1000000;
 }
 
-static wharf_status remember(struct batch *b, wharf_str id)
+static wharf_status batch_fetch_remember(struct batch *b, wharf_str id)
 {
     static const char sql[] = "UPDATE batches.batch SET source_file = $3::text, source_url = NULL"
                               " WHERE organization_id = $2::text AND id = $1::text";
@@ -36,7 +36,7 @@ wharf_status upload_keep_bytes(struct batch *b)
     if (s == WHARF_OK)
         s = batches_blob->finish(
             b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
-    return s == WHARF_OK ? remember(b, id) : s;
+    return s == WHARF_OK ? batch_fetch_remember(b, id) : s;
 }
 
 /* Copies from one descriptor into the store, piece by piece. */
@@ -62,7 +62,7 @@ static wharf_status keep_file(struct batch *b, int fd)
     if (s == WHARF_OK)
         s = batches_blob->finish(
             b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
-    return s == WHARF_OK ? remember(b, id) : s;
+    return s == WHARF_OK ? batch_fetch_remember(b, id) : s;
 }
 
 /* ---- web URLs ---- */
@@ -125,7 +125,7 @@ wharf_status upload_await(struct batch *b)
 
     if (s == WHARF_OK)
         s = batches_blob->announce(b->req, id, "uploaded");
-    return s == WHARF_OK ? remember(b, id) : s;
+    return s == WHARF_OK ? batch_fetch_remember(b, id) : s;
 }
 
 /* ---- data URLs ---- */

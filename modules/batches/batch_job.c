@@ -29,7 +29,7 @@ static int64_t failed_runs(wharf_req *req)
     return n;
 }
 
-static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *ret_mine)
+static wharf_status batch_job_claim(wharf_req *req, wharf_str id, struct batch *b, bool *ret_mine)
 {
     wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
         val_time(W->req->now_us(req)), val_int(failed_runs(req))};
@@ -53,7 +53,7 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
 
 /* ---- ends ---- */
 
-static wharf_status end(struct batch *b, enum batch_status status, wharf_str reason)
+static wharf_status batch_job_end(struct batch *b, enum batch_status status, wharf_str reason)
 {
     wharf_status s;
 
@@ -70,7 +70,7 @@ static wharf_status end(struct batch *b, enum batch_status status, wharf_str rea
 
 /* Gives the batch back because the worker ends: the next one goes on, and the chunk that did not
  * begin is no suspect. */
-static wharf_status give_back(struct batch *b)
+static wharf_status batch_job_give_back(struct batch *b)
 {
     b->run.tries = 0;
     if (batch_begin(b, true) == WHARF_OK) {
@@ -154,12 +154,12 @@ static wharf_status phases(struct batch *b, bool *ret_rest)
 static wharf_status conclude(struct batch *b, bool rest, bool revoked)
 {
     if (revoked)
-        return end(b, BATCH_FAILED, WHARF_S(ERR_BATCH_KEY_REVOKED));
+        return batch_job_end(b, BATCH_FAILED, WHARF_S(ERR_BATCH_KEY_REVOKED));
     if (rest && b->run.cancel_asked)
-        return end(b, BATCH_CANCELED, WHARF_S("canceled"));
+        return batch_job_end(b, BATCH_CANCELED, WHARF_S("canceled"));
     if (rest && b->run.timed_out)
-        return end(b, BATCH_TIMED_OUT, WHARF_S(ERR_TIMEOUT));
-    return rest ? give_back(b) : end(b, BATCH_COMPLETED, WHARF_S(""));
+        return batch_job_end(b, BATCH_TIMED_OUT, WHARF_S(ERR_TIMEOUT));
+    return rest ? batch_job_give_back(b) : batch_job_end(b, BATCH_COMPLETED, WHARF_S(""));
 }
 
 static bool is_early(const struct batch *b)
@@ -173,16 +173,16 @@ static wharf_status work(struct batch *b)
     wharf_status s = batch_act(b, &revoked);
 
     if (s == WHARF_OK && !revoked && is_early(b) && b->run.tries > EARLY_TRIES)
-        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
+        return batch_job_end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);
     batches_events->silence(b->req, b->asked.silent);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
     if (b->reason)
-        return end(b, BATCH_FAILED, z(b->reason));
+        return batch_job_end(b, BATCH_FAILED, z(b->reason));
     if (is_early(b) && s == WHARF_LIMIT)
         /* what is too large for the memory of a job is so again */
-        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
+        return batch_job_end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
     if (b->run.revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;
@@ -198,7 +198,7 @@ wharf_status batches_run(wharf_req *req, void *arg)
     (void)arg;
     b->source.fd = -1;
     if (s == WHARF_OK)
-        s = claim(req, json_text(args, "batch"), b, &mine);
+        s = batch_job_claim(req, json_text(args, "batch"), b, &mine);
     if (s == WHARF_OK && mine)
         s = work(b);
     if (mine && b->run.lost) {
@@ -269,7 +269,7 @@ static wharf_status expire_uploads(wharf_req *req)
 /* Takes up a batch that is open and was not touched for so long. It has no job any more: its tries
  * were used up while its module was away, or somebody cancelled it. If the job is there all the
  * same, the new one finds nothing to do behind it. */
-static wharf_status take_up(wharf_req *req)
+static wharf_status batch_job_take_up(wharf_req *req)
 {
     static const char sql[] =
         "UPDATE batches.batch SET updated_at = $3::timestamptz, version = version + 1 WHERE id IN"
@@ -311,7 +311,7 @@ static wharf_status forget_uploads(wharf_req *req)
 
 /* Deletes old batches: items go first, the batch itself later. Files that were made end by
  * themselves. */
-static wharf_status forget(wharf_req *req)
+static wharf_status batch_job_forget(wharf_req *req)
 {
     static const char *const sqls[] = {
         "DELETE FROM batches.chunk WHERE organization_id = $1::text AND batch_id IN (SELECT id "
@@ -343,6 +343,6 @@ wharf_status batches_sweep(wharf_req *req, void *arg)
 
     (void)arg;
     if (s == WHARF_OK)
-        s = take_up(req);
-    return s == WHARF_OK ? forget(req) : s;
+        s = batch_job_take_up(req);
+    return s == WHARF_OK ? batch_job_forget(req) : s;
 }

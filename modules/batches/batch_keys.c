@@ -51,7 +51,7 @@ void keys_free(struct keys *k)
     free(k);
 }
 
-static struct slot *find(const struct keys *k, const char *text, size_t n, uint32_t hash)
+static struct slot *batch_keys_find(const struct keys *k, const char *text, size_t n, uint32_t hash)
 {
     size_t i = hash & (k->cap - 1);
 
@@ -61,7 +61,7 @@ static struct slot *find(const struct keys *k, const char *text, size_t n, uint3
     return &k->slots[i];
 }
 
-static bool grow(struct keys *k)
+static bool batch_keys_grow(struct keys *k)
 {
     struct keys wider = {.cap = 2 * k->cap, .slots = calloc(2 * k->cap, sizeof(*wider.slots))};
 
@@ -71,7 +71,7 @@ static bool grow(struct keys *k)
         const struct slot *s = &k->slots[i];
 
         if (s->text)
-            *find(&wider, s->text, s->n, s->hash) = *s;
+            *batch_keys_find(&wider, s->text, s->n, s->hash) = *s;
     }
     free(k->slots);
     k->slots = wider.slots;
@@ -79,7 +79,7 @@ static bool grow(struct keys *k)
     return true;
 }
 
-static char *keep(struct keys *k, const char *text, size_t n)
+static char *batch_keys_keep(struct keys *k, const char *text, size_t n)
 {
     if (!k->rooms || k->rooms->used + n > ROOM) {
         struct room *more = malloc(sizeof(*more));
@@ -100,17 +100,17 @@ int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index)
     struct slot *s;
     uint32_t hash;
 
-    if (k->n * 2 >= k->cap && !grow(k))
+    if (k->n * 2 >= k->cap && !batch_keys_grow(k))
         return -2;
     text[0] = (char)('0' + kind);
     memcpy(text + 1, key.p, n);
     n++;
     /* keyed: who sends the keys can not make them meet */
     hash = (uint32_t)batches_text->hash((wharf_str){text, n});
-    s = find(k, text, n, hash);
+    s = batch_keys_find(k, text, n, hash);
     if (s->text)
         return s->index;
-    *s = (struct slot){keep(k, text, n), (uint32_t)n, hash, index};
+    *s = (struct slot){batch_keys_keep(k, text, n), (uint32_t)n, hash, index};
     k->n++;
     return s->text ? -1 : -2;
 }

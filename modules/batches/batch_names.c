@@ -81,7 +81,8 @@ static void add_target(struct batch *b, struct link *l, wharf_str resource, cons
         l->of[l->n_of++] = t;
 }
 
-static void add_link(struct naming *n, wharf_str path, const wharf_json *says, wharf_str of)
+static void batch_names_add_link(
+    struct naming *n, wharf_str path, const wharf_json *says, wharf_str of)
 {
     struct link l = {.name = path, .by = says ? json_text(says, "by") : WHARF_S("")};
     const char *dot = memchr(path.p, '.', path.n);
@@ -108,13 +109,13 @@ static void find_links(struct naming *n)
                      *names = block_member(n->b->block, "names");
 
     for (const wharf_json *m = names ? W->json->at(names, 0) : NULL; m; m = W->json->next(m))
-        add_link(n, W->json->key(m), m, json_text(m, "of"));
+        batch_names_add_link(n, W->json->key(m), m, json_text(m, "of"));
     for (const wharf_json *p = W->json->at(properties, 0); p; p = W->json->next(p)) {
         const wharf_json *x = W->json->get(p, "x-wharf");
         wharf_str ref = x ? json_text(x, "ref") : WHARF_S("");
 
         if (ref.n && !(names && W->json->get(names, W->json->key(p).p)))
-            add_link(n, W->json->key(p), NULL, ref);
+            batch_names_add_link(n, W->json->key(p), NULL, ref);
     }
 }
 
@@ -132,8 +133,8 @@ static bool is_id(const struct link *l, wharf_str s)
 /* ---- one name ---- */
 
 /* Asks for records of a target by one filter, or by two: each has what the field says of all. */
-static wharf_status ask(struct naming *n, const struct target *t, const char *const *looks,
-    const wharf_str *values, size_t n_looks, struct known *ret)
+static wharf_status batch_names_ask(struct naming *n, const struct target *t,
+    const char *const *looks, const wharf_str *values, size_t n_looks, struct known *ret)
 {
     const char *filters[2 + WHERE_MAX];
     wharf_str all[2 + WHERE_MAX], id;
@@ -173,14 +174,14 @@ static wharf_status ask_target(
 
         for (size_t i = 0; i < t->n_looks; i++)
             has_email |= !strcmp(t->looks[i], "email");
-        return has_email ? ask(n, t, both, parts, 2, ret) : WHARF_OK;
+        return has_email ? batch_names_ask(n, t, both, parts, 2, ret) : WHARF_OK;
     }
     for (size_t i = 0; i < t->n_looks && s == WHARF_OK && ret->id.n == before; i++)
-        s = ask(n, t, &t->looks[i], &value, 1, ret);
+        s = batch_names_ask(n, t, &t->looks[i], &value, 1, ret);
     return s;
 }
 
-static wharf_status look(struct naming *n, wharf_str value, struct known *ret)
+static wharf_status batch_names_look(struct naming *n, wharf_str value, struct known *ret)
 {
     wharf_status s = WHARF_OK;
 
@@ -200,10 +201,11 @@ static wharf_status look(struct naming *n, wharf_str value, struct known *ret)
 
 /* ---- a value ---- */
 
-static wharf_status put_one(struct naming *n, wharf_out *out, const char *key, wharf_str value)
+static wharf_status batch_names_put_one(
+    struct naming *n, wharf_out *out, const char *key, wharf_str value)
 {
     struct known k = {.id = value};
-    wharf_status s = is_id(n->link, value) ? WHARF_OK : look(n, value, &k);
+    wharf_status s = is_id(n->link, value) ? WHARF_OK : batch_names_look(n, value, &k);
 
     if (s == WHARF_OK && k.code && !n->code->n) {
         *n->code = z(k.code);
@@ -225,7 +227,7 @@ static wharf_str shown_id(const wharf_json *value)
 
 /* Writes a name, a shown record, a list of them, or {set}, {add} and {remove} of lists. key: NULL
  * in lists. */
-static wharf_status put_value(
+static wharf_status batch_names_put_value(
     struct naming *n, wharf_out *out, const char *key, const wharf_json *value)
 {
     uint32_t type = W->json->type(value);
@@ -233,14 +235,14 @@ static wharf_status put_value(
     wharf_status s = WHARF_OK;
 
     if (id.n || (W->json->text(value, &text) && text.n))
-        return put_one(n, out, key, id.n ? id : text);
+        return batch_names_put_one(n, out, key, id.n ? id : text);
     if (type != WHARF_J_ARRAY && type != WHARF_J_OBJECT) {
         W->json->put(out, key, val_json(value));
         return WHARF_OK;
     }
     W->json->open(out, key, type == WHARF_J_ARRAY ? '[' : '{');
     for (const wharf_json *e = W->json->at(value, 0); e && s == WHARF_OK; e = W->json->next(e))
-        s = put_value(n, out, type == WHARF_J_OBJECT ? W->json->key(e).p : NULL, e);
+        s = batch_names_put_value(n, out, type == WHARF_J_OBJECT ? W->json->key(e).p : NULL, e);
     W->json->close(out);
     return s;
 }
@@ -266,8 +268,8 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 /* ---- an item ---- */
 
 /* Writes the object with one member made anew. */
-static wharf_status put_object(struct naming *n, const wharf_json *object, wharf_str member,
-    wharf_str inner, const wharf_json **ret)
+static wharf_status batch_names_put_object(struct naming *n, const wharf_json *object,
+    wharf_str member, wharf_str inner, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(n->b->req);
     wharf_status s = WHARF_OK;
@@ -278,9 +280,9 @@ static wharf_status put_object(struct naming *n, const wharf_json *object, wharf
         const char *key = W->json->key(m).p;
 
         if (same(W->json->key(m), member) && inner.n)
-            s = put_object(n, m, inner, WHARF_S(""), &made);
+            s = batch_names_put_object(n, m, inner, WHARF_S(""), &made);
         else if (same(W->json->key(m), member))
-            s = put_value(n, out, key, m);
+            s = batch_names_put_value(n, out, key, m);
         if (s == WHARF_OK && (inner.n || !same(W->json->key(m), member)))
             W->json->put(out, key, val_json(made));
     }
@@ -289,7 +291,7 @@ static wharf_status put_object(struct naming *n, const wharf_json *object, wharf
 }
 
 /* Chooses the target that the row names; all of them when it does not say. */
-static void choose(struct naming *n, const wharf_json *item)
+static void batch_names_choose(struct naming *n, const wharf_json *item)
 {
     wharf_str by = n->link->by.n ? json_text(item, n->link->by.p) : WHARF_S("");
 
@@ -312,8 +314,8 @@ static wharf_status resolve_item(struct naming *n, const wharf_json **item)
                                                        : NULL;
     if (!needs_names(value, n->link))
         return WHARF_OK;
-    choose(n, *item);
-    return put_object(n, *item, n->link->member, n->link->inner, item);
+    batch_names_choose(n, *item);
+    return batch_names_put_object(n, *item, n->link->member, n->link->inner, item);
 }
 
 wharf_status names_resolve(struct batch *b, const wharf_json **items, size_t n, wharf_str *codes,

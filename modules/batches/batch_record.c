@@ -234,7 +234,7 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
 }
 
 /* Writes how far the batch is, with the status that it has now. */
-static wharf_status note(struct batch *b, wharf_str reason, bool over)
+static wharf_status batch_record_note(struct batch *b, wharf_str reason, bool over)
 {
     static const char sql[] = QUERY_BATCH_NOTE;
     struct counts c;
@@ -279,7 +279,7 @@ wharf_status batch_begin(struct batch *b, bool durable)
 
 wharf_status batch_note(struct batch *b)
 {
-    return note(b, WHARF_S(""), false);
+    return batch_record_note(b, WHARF_S(""), false);
 }
 
 wharf_status batch_look(struct batch *b)
@@ -341,7 +341,7 @@ wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reas
     }
     b->status = status;
     if (s == WHARF_OK)
-        s = note(b, reason, true);
+        s = batch_record_note(b, reason, true);
     if (s == WHARF_OK)
         s = files_make(b);
     batches_events->cause(b->req, b->id, 0, false);

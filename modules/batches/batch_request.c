@@ -26,7 +26,7 @@ static bool is_false(const wharf_json *v)
     return W->json->truth(v, &truth) && !truth;
 }
 
-static void read_body(
+static void batch_request_read_body(
     struct batch_request *asked, struct batch_source *source, const wharf_json *body)
 {
     const wharf_json *data = value_or_none(body, "data");
@@ -61,7 +61,7 @@ wharf_status batch_scope(struct batch *b)
     return W->req->need_scope(b->req, W->mem->format(b->req, "%s:write", area.p).p);
 }
 
-static wharf_status check_pair(struct batch *b)
+static wharf_status batch_request_check_pair(struct batch *b)
 {
     const wharf_json *keys = block_member(b->block, "match_by");
 
@@ -112,7 +112,7 @@ static wharf_status check_mapping(wharf_req *req, const struct batch_request *as
     return W->err->current(req);
 }
 
-static bool begins(wharf_str s, const char *with)
+static bool batch_request_begins(wharf_str s, const char *with)
 {
     size_t n = strlen(with);
 
@@ -125,13 +125,13 @@ static bool begins(wharf_str s, const char *with)
     return true;
 }
 
-static wharf_status check_text(struct batch *b, wharf_str text)
+static wharf_status batch_request_check_text(struct batch *b, wharf_str text)
 {
     wharf_status s = check_mapping(b->req, &b->asked);
 
     if (s != WHARF_OK)
         return s;
-    if (begins(text, "data:"))
+    if (batch_request_begins(text, "data:"))
         return upload_take_data_url(b, text);
     if (!strstr(text.p, "://"))
         return W->err->fail(b->req, ERR_BATCH_DATA_INVALID, "data", NULL);
@@ -139,7 +139,7 @@ static wharf_status check_text(struct batch *b, wharf_str text)
     return upload_check_url(b->req, text);
 }
 
-static wharf_status check_data(struct batch *b, const wharf_json *body)
+static wharf_status batch_request_check_data(struct batch *b, const wharf_json *body)
 {
     const wharf_json *data = W->json->get(body, "data");
     wharf_str text;
@@ -152,23 +152,23 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
                    : W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", NULL);
     b->asked.from_file = true;
     if (W->json->text(data, &text))
-        return check_text(b, text);
+        return batch_request_check_text(b, text);
     if (b->asked.mode != MODE_ASYNC)
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "data",
             "A file that is to come later needs the mode async");
     return check_mapping(b->req, &b->asked);
 }
 
-static wharf_status judge(struct batch *b, const wharf_json *body)
+static wharf_status batch_request_judge(struct batch *b, const wharf_json *body)
 {
     wharf_status s = resource_find(b->req, b->asked.resource, &b->definition, &b->block);
 
     if (s == WHARF_OK)
         s = batch_scope(b);
     if (s == WHARF_OK)
-        s = check_pair(b);
+        s = batch_request_check_pair(b);
     if (s == WHARF_OK)
-        s = check_data(b, body);
+        s = batch_request_check_data(b, body);
     return s == WHARF_OK ? shape_check_properties(b) : s;
 }
 
@@ -187,7 +187,8 @@ static void plan_phases(struct batch *b)
         b->phases[i].async = queued;
 }
 
-static wharf_status make_row(struct batch *b, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status batch_request_make_row(
+    struct batch *b, const wharf_json *body, const wharf_rec **ret_rec)
 {
     static const char *const same_keys[] = {"name", "location_id", "properties", "filters",
         "column_mapping", "save_upload", "save_result", "validate_only", "disable_webhooks",
@@ -274,7 +275,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
 
     plan_phases(b);
     if (s == WHARF_OK)
-        s = make_row(b, body, &rec);
+        s = batch_request_make_row(b, body, &rec);
     if (s == WHARF_OK)
         s = batch_load(b->req, W->res->id(rec), b);
     if (s == WHARF_OK && b->asked.from_file)
@@ -304,8 +305,8 @@ wharf_status batches_post(wharf_req *req, void *arg)
     b->source.fd = -1;
     b->source.url = b->source.file_name = WHARF_S("");
     if (s == WHARF_OK) {
-        read_body(&b->asked, &b->source, body);
-        s = judge(b, body);
+        batch_request_read_body(&b->asked, &b->source, body);
+        s = batch_request_judge(b, body);
     }
     if (s == WHARF_OK)
         s = W->db->begin(req);

@@ -31,7 +31,7 @@ static wharf_status ask_to_stop(struct batch *b)
         b->id, NULL);
 }
 
-static wharf_status cancel(struct batch *b, uint32_t *ret_status)
+static wharf_status batch_cancel(struct batch *b, uint32_t *ret_status)
 {
     *ret_status = 200;
     if (b->status == BATCH_CANCELED)
@@ -56,7 +56,7 @@ wharf_status batches_cancel(wharf_req *req, void *arg)
         return s;
     s = addressed(req, b);
     if (s == WHARF_OK)
-        s = cancel(b, &status);
+        s = batch_cancel(b, &status);
     if (s == WHARF_OK)
         s = answer_batch(b, status,
             status == 200 ? "Batch canceled." : "The batch stops after the items that run now.");
@@ -88,7 +88,7 @@ static wharf_status anything_to_retry(struct batch *b)
                                 : W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, NULL);
 }
 
-static wharf_status new_row(struct batch *b, wharf_str *ret_id)
+static wharf_status batch_new_row(struct batch *b, wharf_str *ret_id)
 {
     struct batch plan = *b;
     const struct counts none = {0};
@@ -133,7 +133,7 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
     return s;
 }
 
-static wharf_status retry(struct batch *b)
+static wharf_status batch_retry(struct batch *b)
 {
     wharf_str id = WHARF_S("");
     wharf_status s = resource_find(b->req, b->asked.resource, &b->definition, &b->block);
@@ -148,7 +148,7 @@ static wharf_status retry(struct batch *b)
     if (s == WHARF_OK)
         s = anything_to_retry(b);
     if (s == WHARF_OK)
-        s = new_row(b, &id);
+        s = batch_new_row(b, &id);
     if (s == WHARF_OK)
         s = batch_load(b->req, id, b);
     return s == WHARF_OK ? batch_enqueue(b) : s;
@@ -164,7 +164,7 @@ wharf_status batches_retry(wharf_req *req, void *arg)
         return s;
     s = addressed(req, b);
     if (s == WHARF_OK)
-        s = retry(b);
+        s = batch_retry(b);
     if (s == WHARF_OK)
         s = answer_batch(b, 202, "Batch accepted.");
     if (s == WHARF_OK)

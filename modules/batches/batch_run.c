@@ -46,7 +46,7 @@ static wharf_status look_or_note(struct batch *b, bool due)
 /* Runs one step: effects and states of a chunk, or of one item of it, in one transaction or
  * savepoint; and takes the chunk to be taken next, unless NULL. One that somebody else has done is
  * left as it is. */
-static wharf_status step(
+static wharf_status batch_run_step(
     struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     struct chunk c;
@@ -77,7 +77,7 @@ wharf_status run_chunk(
     wharf_status s = WHARF_OK;
 
     for (int i = 0; i < CONFLICT_TRIES; i++) {
-        s = step(b, number, phase, only, next);
+        s = batch_run_step(b, number, phase, only, next);
         if (s != WHARF_CONFLICT || b->run.lost || W->req->cancelled(b->req))
             return s;
         pause_a_moment(b->req, &b->run);
@@ -153,12 +153,12 @@ wharf_status run_one_by_one(struct batch *b, int number)
         W->mem->scope_end(b->req, scope);
     }
     /* nothing is left: the chunk is over */
-    return s == WHARF_OK ? step(b, number, PROCESSING, -1, NULL) : s;
+    return s == WHARF_OK ? batch_run_step(b, number, PROCESSING, -1, NULL) : s;
 }
 
 /* ---- in a request ---- */
 
-static wharf_status next_number(struct batch *b, int stage, int *number, bool *ret_found)
+static wharf_status batch_run_next_number(struct batch *b, int stage, int *number, bool *ret_found)
 {
     static const char sql[] =
         "SELECT number FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text"
@@ -186,7 +186,7 @@ static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool
     while (s == WHARF_OK && found && !*ret_rest) {
         wharf_scope *scope = W->mem->scope_begin(b->req);
 
-        s = next_number(b, stage_after(phase), &number, &found);
+        s = batch_run_next_number(b, stage_after(phase), &number, &found);
         *ret_rest = s == WHARF_OK && found && monotonic_us() > b->run.deadline_us;
         if (s == WHARF_OK && found && !*ret_rest)
             s = run_chunk(b, number, phase, -1, NULL);

@@ -8,7 +8,7 @@ static bool deletes(const struct batch_request *asked)
     return asked->action == ACTION_DELETE;
 }
 
-static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)
+static void batch_shape_wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)
 {
     s->code = code;
     s->path = path;
@@ -25,13 +25,15 @@ static void read_id(const struct batch_request *asked, const wharf_json *item, s
     if (json_is_null(id))
         return;
     if (!W->json->text(id, &ret->id))
-        wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must be a string"));
+        batch_shape_wrong(
+            ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must be a string"));
     else if (!ret->id.n && deletes(asked))
-        wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must not be empty"));
+        batch_shape_wrong(
+            ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must not be empty"));
 }
 
 /* Matches the items without an id that name their record by match_by. */
-static wharf_status match_items(
+static wharf_status batch_shape_match_items(
     struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
 {
     const wharf_json *filters = block_member(b->block, "match_by");
@@ -56,11 +58,11 @@ static wharf_status match_items(
     for (size_t k = 0; s == WHARF_OK && k < count; k++) {
         ret[of[k]].id = ids[k];
         if (several[k])
-            wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->asked.match_by,
+            batch_shape_wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->asked.match_by,
                 W->mem->format(
                     b->req, "Several records have this %s; use the id", b->asked.match_by.p));
         else if (!ids[k].n && deletes(&b->asked))
-            wrong(
+            batch_shape_wrong(
                 &ret[of[k]], ERR_NOT_FOUND, b->asked.match_by, WHARF_S("There is no such record"));
     }
     return s;
@@ -68,7 +70,8 @@ static wharf_status match_items(
 
 /* ---- the body ---- */
 
-static void put_members(wharf_out *out, const wharf_json *object, const wharf_json *unless)
+static void batch_shape_put_members(
+    wharf_out *out, const wharf_json *object, const wharf_json *unless)
 {
     for (const wharf_json *m = W->json->at(object, 0); m; m = W->json->next(m)) {
         if (!unless || !W->json->get(unless, W->json->key(m).p))
@@ -76,7 +79,7 @@ static void put_members(wharf_out *out, const wharf_json *object, const wharf_js
     }
 }
 
-static bool is_object(const wharf_json *v)
+static bool batch_shape_is_object(const wharf_json *v)
 {
     return v && W->json->type(v) == WHARF_J_OBJECT;
 }
@@ -85,8 +88,8 @@ static bool is_object(const wharf_json *v)
 static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json *defaults)
 {
     W->json->open(out, "metadata", '{');
-    put_members(out, own, NULL);
-    put_members(out, defaults, own);
+    batch_shape_put_members(out, own, NULL);
+    batch_shape_put_members(out, defaults, own);
     W->json->close(out);
 }
 
@@ -113,14 +116,14 @@ static void put_own(const struct batch_request *asked, wharf_out *out, const wha
 
         if (is(key, "id") && it->id.n)
             continue;
-        if (is(key, "metadata") && is_object(m) && is_object(both))
+        if (is(key, "metadata") && batch_shape_is_object(m) && batch_shape_is_object(both))
             put_metadata(out, m, both);
         else
             W->json->put(out, key.p, val_json(m));
     }
 }
 
-static wharf_status compose(struct batch *b, const wharf_json *item, struct shaped *ret)
+static wharf_status batch_shape_compose(struct batch *b, const wharf_json *item, struct shaped *ret)
 {
     const char *place = default_place(b, item, ret);
     bool plain = !b->asked.properties || !W->json->count(b->asked.properties);
@@ -135,7 +138,7 @@ static wharf_status compose(struct batch *b, const wharf_json *item, struct shap
         W->json->put(out, "id", val_text(ret->id));
     put_own(&b->asked, out, item, ret);
     if (b->asked.properties)
-        put_members(out, b->asked.properties, item);
+        batch_shape_put_members(out, b->asked.properties, item);
     if (place)
         W->json->put(out, place, val_text(b->asked.location_id));
     W->json->close(out);
@@ -147,7 +150,7 @@ static void need_id(const struct batch *b, struct shaped *ret)
     if (ret->code || ret->id.n)
         return;
     if (deletes(&b->asked) || block_has(b->block, "need_id", b->asked.action))
-        wrong(ret, ERR_VALIDATION_FAILED,
+        batch_shape_wrong(ret, ERR_VALIDATION_FAILED,
             is(b->asked.match_by, "id") ? WHARF_S("id") : b->asked.match_by,
             WHARF_S("The item must say which record is meant"));
 }
@@ -164,19 +167,19 @@ wharf_status shape_items(
             read_id(&b->asked, items[i], &ret[i]);
     }
     if (!own && !is(b->asked.match_by, "id"))
-        s = match_items(b, items, n, ret);
+        s = batch_shape_match_items(b, items, n, ret);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (!own)
             need_id(b, &ret[i]);
         if (!ret[i].code)
-            s = compose(b, items[i], &ret[i]);
+            s = batch_shape_compose(b, items[i], &ret[i]);
     }
     return s;
 }
 
 /* ---- properties of the request ---- */
 
-static bool repeated(const wharf_json *list)
+static bool batch_shape_repeated(const wharf_json *list)
 {
     wharf_str x, y;
 
@@ -192,8 +195,8 @@ static bool repeated(const wharf_json *list)
 /* Checks {"set": ids} or {"add": ids} (spec 10 section 5). */
 static void check_set(struct batch *b, const wharf_json *value, const char *path)
 {
-    const wharf_json *set = is_object(value) ? W->json->get(value, "set") : NULL;
-    const wharf_json *add = is_object(value) ? W->json->get(value, "add") : NULL,
+    const wharf_json *set = batch_shape_is_object(value) ? W->json->get(value, "set") : NULL;
+    const wharf_json *add = batch_shape_is_object(value) ? W->json->get(value, "add") : NULL,
                      *list = set ? set : add;
 
     if (!list || (set && add) || W->json->count(value) != 1)
@@ -202,13 +205,13 @@ static void check_set(struct batch *b, const wharf_json *value, const char *path
     else if (W->json->type(list) != WHARF_J_ARRAY)
         W->err->add(
             b->req, ERR_VALIDATION_FAILED, path, "%s must be an array of ids", set ? "set" : "add");
-    else if (repeated(list))
+    else if (batch_shape_repeated(list))
         W->err->add(b->req, ERR_BATCH_DUPLICATE_IDS, path, NULL);
 }
 
 /* Tells those of its problems that are about what properties says: its members' own, and locations
  * out of reach. */
-static void tell(struct batch *b, const wharf_many *many)
+static void batch_shape_tell(struct batch *b, const wharf_many *many)
 {
     wharf_str code, path, message;
 
@@ -251,6 +254,6 @@ wharf_status shape_check_properties(struct batch *b)
     s = batches_kernel->check(
         b->req, b->asked.resource.p, "part", &none, &b->asked.properties, 1, &many);
     if (s == WHARF_OK)
-        tell(b, many);
+        batch_shape_tell(b, many);
     return s == WHARF_OK ? W->err->current(b->req) : s;
 }

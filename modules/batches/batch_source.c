@@ -24,7 +24,7 @@ wharf_status source_wrong(struct batch *b, const char *code, const char *path, w
     return W->err->fail(b->req, ERR_CONFLICT, NULL, "%s: %s", code, message.p);
 }
 
-static wharf_status too_many(struct batch *b, int64_t most)
+static wharf_status batch_source_too_many(struct batch *b, int64_t most)
 {
     return source_wrong(b, ERR_BATCH_TOO_MANY_ITEMS, b->asked.filters ? "filters" : "data",
         W->mem->format(b->req, "A batch has at most %lld items in this form", (long long)most));
@@ -125,7 +125,7 @@ static wharf_status take_array(struct batch *b, struct filling *g)
 {
     const wharf_str none = WHARF_S("");
     wharf_status s = (int64_t)W->json->count(b->source.array) > batches_limits.array_items
-                         ? too_many(b, batches_limits.array_items)
+                         ? batch_source_too_many(b, batches_limits.array_items)
                          : WHARF_OK;
 
     for (const wharf_json *e = W->json->at(b->source.array, 0); e && s == WHARF_OK;
@@ -162,7 +162,7 @@ void source_close(struct batch_source *source)
     source->fd = -1;
 }
 
-static wharf_status read_options(
+static wharf_status batch_source_read_options(
     wharf_req *req, const struct batch_request *asked, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
@@ -182,7 +182,7 @@ wharf_status source_read(struct batch *b, wharf_import **ret)
     wharf_status s = source_open(b->req, &b->source);
 
     if (s == WHARF_OK)
-        s = read_options(b->req, &b->asked, &options);
+        s = batch_source_read_options(b->req, &b->asked, &options);
     if (s == WHARF_OK)
         *ret = batches_files->open(b->req, b->asked.resource.p,
             b->source.bytes.n ? -1 : b->source.fd, b->source.bytes, options);
@@ -213,7 +213,7 @@ wharf_status rows_read(wharf_req *req, wharf_import *file, struct rows *rows)
     return WHARF_OK;
 }
 
-static wharf_status take_rows(struct batch *b, struct filling *g, struct rows *rows)
+static wharf_status batch_source_take_rows(struct batch *b, struct filling *g, struct rows *rows)
 {
     wharf_status s = names_resolve(
         b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
@@ -222,7 +222,7 @@ static wharf_status take_rows(struct batch *b, struct filling *g, struct rows *r
         s = intake_add(g->in, rows->items[i], rows->lines[i], rows->codes[i], rows->paths[i],
             rows->messages[i]);
         if (s == WHARF_OK && (int64_t)intake_count(g->in) > batches_limits.items)
-            s = too_many(b, batches_limits.items);
+            s = batch_source_too_many(b, batches_limits.items);
         if (s == WHARF_OK && intake_full(g->in) && i + 1 < rows->n)
             s = intake_flush(g->in);
     }
@@ -232,7 +232,7 @@ static wharf_status take_rows(struct batch *b, struct filling *g, struct rows *r
 
 /* ---- a batch that is tried again ---- */
 
-static bool failed(char state)
+static bool batch_source_failed(char state)
 {
     return state == 'a' || state == 'v' || state == 'e' || state == 's';
 }
@@ -253,7 +253,8 @@ static wharf_status parsed_wrongly(wharf_req *req, const struct batch_request *a
     return W->db->query(req, sql, args, 4, ret);
 }
 
-static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows, size_t i)
+static void batch_source_take_over(
+    const wharf_rows *wrong, int64_t index, struct rows *rows, size_t i)
 {
     rows->codes[i] = rows->paths[i] = rows->messages[i] = WHARF_S("");
     for (size_t r = 0; r < W->db->count(wrong); r++) {
@@ -286,10 +287,10 @@ static wharf_status take_failed_of(struct batch *b, struct filling *g, struct ch
 
     for (const wharf_json *e = s == WHARF_OK ? W->json->at(c->items, 0) : NULL; e && i < c->size;
          e = W->json->next(e), i++) {
-        if (!failed(c->states[i]))
+        if (!batch_source_failed(c->states[i]))
             continue;
         rows->items[rows->n] = e;
-        take_over(wrong, c->first + i, rows, rows->n++);
+        batch_source_take_over(wrong, c->first + i, rows, rows->n++);
     }
     if (s == WHARF_OK && names)
         s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
@@ -333,14 +334,14 @@ static wharf_status take_table(
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;
         if (s == WHARF_OK)
-            s = take_rows(b, g, rows);
+            s = batch_source_take_rows(b, g, rows);
         if (*ret_event != WHARF_IMPORT_ROW)
             break;
     }
     return s;
 }
 
-static wharf_status file_problem(struct batch *b, wharf_import *file)
+static wharf_status batch_source_file_problem(struct batch *b, wharf_import *file)
 {
     wharf_str code = WHARF_S(ERR_FILE_UNSUPPORTED_TYPE),
               message = WHARF_S("The file can not be read");
@@ -350,7 +351,7 @@ static wharf_status file_problem(struct batch *b, wharf_import *file)
         is(code, ERR_PARAM_INVALID) ? "file" : "data", message);
 }
 
-static wharf_status take_file(struct batch *b, struct filling *g)
+static wharf_status batch_source_take_file(struct batch *b, struct filling *g)
 {
     uint32_t event = WHARF_IMPORT_END;
     wharf_import *file;
@@ -361,7 +362,7 @@ static wharf_status take_file(struct batch *b, struct filling *g)
     s = block_member(b->block, "group") ? groups_take(b, g, file, &event)
                                         : take_table(b, g, file, &event);
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
-        s = file_problem(b, file);
+        s = batch_source_file_problem(b, file);
     else if (s == WHARF_OK && !intake_count(g->in))
         s = source_wrong(b, ERR_BATCH_DATA_EMPTY, "data", WHARF_S("The file has no row"));
     if (s == WHARF_OK)
@@ -372,7 +373,7 @@ static wharf_status take_file(struct batch *b, struct filling *g)
 
 /* ---- the phases ---- */
 
-static wharf_status start_over(struct batch *b)
+static wharf_status batch_source_start_over(struct batch *b)
 {
     wharf_status s = query_about(b->req,
         "DELETE FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text", b->id,
@@ -391,11 +392,11 @@ wharf_status source_parse(struct batch *b)
     wharf_status s = g.in ? WHARF_OK : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK && !b->run.in_request)
-        s = start_over(b);
+        s = batch_source_start_over(b);
     if (s == WHARF_OK)
         s = b->source.array     ? take_array(b, &g)
             : b->asked.parent.n ? take_failed(b, &g)
-                                : take_file(b, &g);
+                                : batch_source_take_file(b, &g);
     if (s == WHARF_OK)
         s = filling_close(b, &g);
     if (s == WHARF_OK)
@@ -412,13 +413,13 @@ wharf_status source_resolve(struct batch *b)
     struct filling g = {.in = intake_begin(b)};
     const wharf_str *ids;
     size_t n = 0;
-    wharf_status s = g.in ? start_over(b) : WHARF_UNAVAILABLE;
+    wharf_status s = g.in ? batch_source_start_over(b) : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK)
         s = batches_kernel->resolve(
             b->req, b->asked.resource.p, b->asked.filters, (size_t)batches_limits.items, &ids, &n);
     if (s == WHARF_OK && (int64_t)n > batches_limits.items)
-        s = too_many(b, batches_limits.items);
+        s = batch_source_too_many(b, batches_limits.items);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         wharf_out *out;
         const wharf_json *item;

@@ -30,7 +30,8 @@ static const char *const PHASE_STATUS_WORDS[] = {[PHASE_PENDING] = "pending",
 #define COUNT(words) (sizeof(words) / sizeof(*(words)))
 
 /* Returns the place of a word among n words; `otherwise` when it is none of them. */
-static size_t place_of(wharf_str s, const char *const *words, size_t n, size_t otherwise)
+static size_t batch_words_place_of(
+    wharf_str s, const char *const *words, size_t n, size_t otherwise)
 {
     size_t i = word_place(s, words, n);
 
@@ -44,7 +45,8 @@ const char *status_word(enum batch_status status)
 
 enum batch_status status_of(wharf_str word)
 {
-    return (enum batch_status)place_of(word, STATUS_WORDS, COUNT(STATUS_WORDS), BATCH_QUEUED);
+    return (enum batch_status)batch_words_place_of(
+        word, STATUS_WORDS, COUNT(STATUS_WORDS), BATCH_QUEUED);
 }
 
 const char *mode_word(enum batch_mode mode)
@@ -54,7 +56,7 @@ const char *mode_word(enum batch_mode mode)
 
 enum batch_mode mode_of(wharf_str word)
 {
-    return (enum batch_mode)place_of(word, MODE_WORDS, COUNT(MODE_WORDS), MODE_MIXED);
+    return (enum batch_mode)batch_words_place_of(word, MODE_WORDS, COUNT(MODE_WORDS), MODE_MIXED);
 }
 
 const char *action_word(enum batch_action action)
@@ -64,7 +66,8 @@ const char *action_word(enum batch_action action)
 
 enum batch_action action_of(wharf_str word)
 {
-    return (enum batch_action)place_of(word, ACTION_WORDS, COUNT(ACTION_WORDS), ACTION_MERGE);
+    return (enum batch_action)batch_words_place_of(
+        word, ACTION_WORDS, COUNT(ACTION_WORDS), ACTION_MERGE);
 }
 
 const char *duplicates_word(enum batch_duplicates duplicates)
@@ -74,7 +77,7 @@ const char *duplicates_word(enum batch_duplicates duplicates)
 
 enum batch_duplicates duplicates_of(wharf_str word)
 {
-    return (enum batch_duplicates)place_of(
+    return (enum batch_duplicates)batch_words_place_of(
         word, DUPLICATES_WORDS, COUNT(DUPLICATES_WORDS), DUPLICATES_IGNORE_ALL);
 }
 
@@ -85,7 +88,7 @@ const char *phase_word(enum phase_name name)
 
 enum phase_name phase_of(wharf_str word)
 {
-    return (enum phase_name)place_of(word, PHASE_WORDS, PHASES, PHASES);
+    return (enum phase_name)batch_words_place_of(word, PHASE_WORDS, PHASES, PHASES);
 }
 
 const char *phase_status_word(enum phase_status status)
@@ -95,6 +98,6 @@ const char *phase_status_word(enum phase_status status)
 
 enum phase_status phase_status_of(wharf_str word)
 {
-    return (enum phase_status)place_of(
+    return (enum phase_status)batch_words_place_of(
         word, PHASE_STATUS_WORDS, COUNT(PHASE_STATUS_WORDS), PHASE_SKIPPED);
 }

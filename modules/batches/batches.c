@@ -23,7 +23,7 @@ static const wharf_route routes[] = {
     {ROUTE_RETRY, .handler = batches_retry},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void batches_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     (void)self;
     MIGRATIONS(api, d);
@@ -47,7 +47,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         WHARF_S("{\"every\": \"1h\", \"for\": \"organizations\", \"retries\": 1}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status batches_start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     batches_kernel = W->service(self, "wharf.batch", 1, 1);
@@ -71,8 +71,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = batches_declare,
+        .start = batches_start};
 
     batches_host = host;
     return &desc;

@@ -46,7 +46,7 @@ static const wharf_json *item_at(const struct chunk *c, int i)
     return W->json->at(c->items, (size_t)i);
 }
 
-static int64_t line_of(const struct chunk *c, int i)
+static int64_t files_line_of(const struct chunk *c, int i)
 {
     int64_t line = 0;
 
@@ -62,7 +62,7 @@ struct list {
     bool any;
 };
 
-static void put_json(struct list *l, wharf_str json)
+static void files_put_json(struct list *l, wharf_str json)
 {
     text_put(&l->text, l->any ? ",\n" : "[\n", 2);
     text_put(&l->text, json.p, json.n);
@@ -88,7 +88,7 @@ static wharf_status errors_json(
 
         W->json->open(out, NULL, '{');
         W->json->put(out, "index", val_int(c->first + i));
-        W->json->put(out, "row", c->lines ? val_int(line_of(c, i)) : val_null());
+        W->json->put(out, "row", c->lines ? val_int(files_line_of(c, i)) : val_null());
         W->json->put(out, "phase", val_text(row_text(lines, r, 1)));
         W->json->put(out, "code", val_text(row_text(lines, r, 2)));
         for (size_t k = 0; line && k < sizeof(keys) / sizeof(*keys); k++) {
@@ -98,7 +98,7 @@ static wharf_status errors_json(
         W->json->put(out, "id", val_text_or_null(c->ids[i].n ? c->ids[i] : named));
         W->json->put(out, "data", val_json(item));
         W->json->close(out);
-        put_json(arg, W->json->result_text(out));
+        files_put_json(arg, W->json->result_text(out));
     }
     return ((struct list *)arg)->text.status;
 }
@@ -192,7 +192,8 @@ static wharf_status item_errors(
     for (size_t k = 0; s == WHARF_OK && k < n; k++) {
         if (!t->file && item)
             csv_object(b, &t->text, &t->columns, rows[k]);
-        put_extra(b, &t->text, c->first + i, line_of(c, i), lines, r, !t->file && !t->columns.n);
+        put_extra(
+            b, &t->text, c->first + i, files_line_of(c, i), lines, r, !t->file && !t->columns.n);
     }
     return s;
 }
@@ -292,7 +293,7 @@ static wharf_status show_some(wharf_req *req, const struct batch_request *asked,
         if (c->states[of[i]] == 'd')
             json = W->mem->format(req, "{\"id\":\"%s\",\"deleted\":true}", ids[i].p);
         if (json.n)
-            put_json(l, json);
+            files_put_json(l, json);
     }
     return s;
 }
@@ -301,8 +302,8 @@ static wharf_status show_some(wharf_req *req, const struct batch_request *asked,
 
 /* Writes the members of {"location_id": ..., "layouts": [...]}: what there is now; of a delete
  * what the item named. */
-static wharf_status put_members(wharf_req *req, const struct batch_request *asked, wharf_out *out,
-    const struct chunk *c, int i, wharf_str into)
+static wharf_status files_put_members(wharf_req *req, const struct batch_request *asked,
+    wharf_out *out, const struct chunk *c, int i, wharf_str into)
 {
     const wharf_json *named = W->json->get(item_at(c, i), into.p);
     const wharf_str *ids;
@@ -357,11 +358,11 @@ static wharf_status grouped_results(
         W->json->open(out, NULL, '{');
         W->json->put(out, by.p, val_text(c->ids[i]));
         W->json->open(out, into.p, '[');
-        s = put_members(b->req, &b->asked, out, c, i, into);
+        s = files_put_members(b->req, &b->asked, out, c, i, into);
         W->json->close(out);
         W->json->close(out);
         if (s == WHARF_OK)
-            put_json(arg, W->json->result_text(out));
+            files_put_json(arg, W->json->result_text(out));
     }
     return s;
 }
@@ -401,7 +402,7 @@ static wharf_status items_json(struct batch *b, struct chunk *c, const wharf_row
         wharf_out *out = W->json->writer(b->req);
 
         W->json->put(out, NULL, val_json(e));
-        put_json(arg, W->json->result_text(out));
+        files_put_json(arg, W->json->result_text(out));
     }
     return ((struct list *)arg)->text.status;
 }
@@ -489,7 +490,7 @@ static wharf_status make_uploads(struct batch *b, struct files *f)
 
 /* ---- the end of a batch ---- */
 
-static wharf_status remember(struct batch *b, const struct files *f, bool keep_source)
+static wharf_status files_remember(struct batch *b, const struct files *f, bool keep_source)
 {
     static const char sql[] = "UPDATE batches.batch SET files = $3::jsonb, source_file = CASE WHEN "
                               "$4::boolean THEN source_file END"
@@ -526,5 +527,5 @@ wharf_status files_make(struct batch *b)
         s = batches_blob->remove(b->req, b->source.file);
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
     }
-    return s == WHARF_OK ? remember(b, &f, saved) : s;
+    return s == WHARF_OK ? files_remember(b, &f, saved) : s;
 }

@@ -41,7 +41,7 @@ static struct group *new_group(struct batch *b, struct groups *g, int64_t line)
 }
 
 /* Finds or adds a group. Returns NULL when there is no memory for one more. */
-static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, int64_t line)
+static struct group *groups_group_of(struct batch *b, struct groups *g, wharf_str by, int64_t line)
 {
     int64_t at = keys_meet(g->known, 0, by, (uint32_t)g->n);
     struct group *to;
@@ -85,7 +85,7 @@ static void add_whole(struct batch *b, struct groups *g, const struct rows *rows
     to->message = rows->messages[i];
 }
 
-static wharf_status add_row(
+static wharf_status groups_add_row(
     struct batch *b, struct groups *g, const struct rows *rows, size_t i, bool json)
 {
     const wharf_json *row = rows->items[i];
@@ -95,7 +95,7 @@ static wharf_status add_row(
         add_whole(b, g, rows, i);
         return WHARF_OK;
     }
-    to = group_of(b, g, json_text(row, g->by_field.p), rows->lines[i]);
+    to = groups_group_of(b, g, json_text(row, g->by_field.p), rows->lines[i]);
     if (!to)
         return W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
     to->n++;
@@ -111,13 +111,13 @@ static wharf_status add_row(
 
 /* Adds rows. What names stand for is looked up first: rows belong together by the record, however
  * each of them names it. */
-static wharf_status add_rows(struct batch *b, struct groups *g, struct rows *rows, bool json)
+static wharf_status groups_add_rows(struct batch *b, struct groups *g, struct rows *rows, bool json)
 {
     wharf_status s = names_resolve(
         b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
 
     for (size_t i = 0; s == WHARF_OK && i < rows->n; i++)
-        s = add_row(b, g, rows, i, json);
+        s = groups_add_row(b, g, rows, i, json);
     rows->n = rows->weight = 0;
     return s;
 }
@@ -164,7 +164,7 @@ static wharf_status add_items(struct batch *b, struct groups *g, struct filling 
     return s == WHARF_OK ? filling_close(b, f) : s;
 }
 
-static wharf_status read_rows(
+static wharf_status groups_read_rows(
     struct batch *b, struct groups *g, wharf_import *file, uint32_t *ret_event)
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
@@ -178,11 +178,11 @@ static wharf_status read_rows(
             s = source_wrong(
                 b, ERR_BATCH_TOO_MANY_ITEMS, "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK && rows_full(rows))
-            s = add_rows(b, g, rows, json);
+            s = groups_add_rows(b, g, rows, json);
         if (s == WHARF_OK && n % ROWS_PAUSE == 0)
             s = source_pause(b);
     }
-    return s == WHARF_OK ? add_rows(b, g, rows, json) : s;
+    return s == WHARF_OK ? groups_add_rows(b, g, rows, json) : s;
 }
 
 wharf_status groups_take(
@@ -195,14 +195,14 @@ wharf_status groups_take(
 
     if (!g.known)
         return W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
-    s = read_rows(b, &g, file, ret_event);
+    s = groups_read_rows(b, &g, file, ret_event);
     keys_free(g.known);
     return s == WHARF_OK && *ret_event == WHARF_IMPORT_END ? add_items(b, &g, f) : s;
 }
 
 /* ---- the other way ---- */
 
-static wharf_status row_of(struct batch *b, const wharf_json *item, wharf_str by,
+static wharf_status groups_row_of(struct batch *b, const wharf_json *item, wharf_str by,
     const wharf_json *member, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(b->req);
@@ -235,7 +235,7 @@ wharf_status groups_rows(
     *ret_n = 0;
     for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
          e = W->json->next(e))
-        s = row_of(b, item, json_text(group, "by"), e, &(*ret_rows)[(*ret_n)++]);
+        s = groups_row_of(b, item, json_text(group, "by"), e, &(*ret_rows)[(*ret_n)++]);
     if (!n)
         (*ret_rows)[(*ret_n)++] = item;
     return s;

@@ -65,7 +65,7 @@ size_t intake_count(const struct intake *in)
 
 /* ---- keys ---- */
 
-static wharf_str trimmed(wharf_str s)
+static wharf_str intake_trimmed(wharf_str s)
 {
     while (s.n && (unsigned char)*s.p <= ' ')
         s = (wharf_str){s.p + 1, s.n - 1};
@@ -81,7 +81,7 @@ wharf_str intake_compared(struct batch *b, wharf_str country, wharf_str field, w
     char *p;
     size_t n = 0;
 
-    value = trimmed(value);
+    value = intake_trimmed(value);
     if (is(how, "phone") && batches_org->phone_in(b->req, country, value, &phone))
         return phone;
     if (!is(how, "fold") && !is(how, "code"))
@@ -106,7 +106,7 @@ static wharf_str compared(struct intake *in, wharf_str field, wharf_str value)
 }
 
 /* Returns the item's value of "name+resource": "" when one of them is missing or empty. */
-static wharf_str joined(struct intake *in, const wharf_json *item, wharf_str fields)
+static wharf_str intake_joined(struct intake *in, const wharf_json *item, wharf_str fields)
 {
     wharf_str key = WHARF_S("");
 
@@ -124,7 +124,7 @@ static wharf_str joined(struct intake *in, const wharf_json *item, wharf_str fie
     return key;
 }
 
-static wharf_status meet(struct intake *in, int kind, wharf_str key)
+static wharf_status intake_meet(struct intake *in, int kind, wharf_str key)
 {
     size_t i = in->n;
     int64_t first;
@@ -153,10 +153,10 @@ static wharf_status meet_declared(
     for (int part = 0; text.n; part++) {
         const char *bar = memchr(text.p, '|', text.n);
         size_t n = bar ? (size_t)(bar - text.p) : text.n;
-        wharf_str key = joined(in, item, (wharf_str){text.p, n});
+        wharf_str key = intake_joined(in, item, (wharf_str){text.p, n});
 
         if (key.n)
-            return meet(in, 2 + kind * FIELDS_MAX + part, key);
+            return intake_meet(in, 2 + kind * FIELDS_MAX + part, key);
         text = bar ? (wharf_str){bar + 1, text.n - n - 1} : WHARF_S("");
     }
     return WHARF_OK;
@@ -168,9 +168,10 @@ static wharf_status meet_all(struct intake *in, const wharf_json *item)
     wharf_status s;
     wharf_str text;
 
-    s = meet(in, 0, trimmed(json_text(item, "id")));
+    s = intake_meet(in, 0, intake_trimmed(json_text(item, "id")));
     if (s == WHARF_OK && !is(b->asked.match_by, "id"))
-        s = meet(in, 1, compared(in, b->asked.match_by, json_text(item, b->asked.match_by.p)));
+        s = intake_meet(
+            in, 1, compared(in, b->asked.match_by, json_text(item, b->asked.match_by.p)));
     for (size_t i = 0; s == WHARF_OK && i < in->n_declared; i++) {
         if (W->json->text(in->declared[i], &text))
             s = meet_declared(in, item, (int)i, text);
@@ -246,7 +247,7 @@ wharf_status intake_flush(struct intake *in)
 
 /* ---- items ---- */
 
-static bool too_deep(const wharf_json *v, int left)
+static bool intake_too_deep(const wharf_json *v, int left)
 {
     uint32_t type = W->json->type(v);
 
@@ -255,7 +256,7 @@ static bool too_deep(const wharf_json *v, int left)
     if (!left)
         return true;
     for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e)) {
-        if (too_deep(e, left - 1))
+        if (intake_too_deep(e, left - 1))
             return true;
     }
     return false;
@@ -290,7 +291,7 @@ static wharf_status as_object(wharf_req *req, const struct batch_request *asked,
     return W->json->result(req, out, ret);
 }
 
-static void judge(struct intake *in, const wharf_json *item, size_t bytes, int at)
+static void intake_judge(struct intake *in, const wharf_json *item, size_t bytes, int at)
 {
     const char *wrong = NULL;
 
@@ -298,7 +299,7 @@ static void judge(struct intake *in, const wharf_json *item, size_t bytes, int a
         wrong = "An item is an object";
     else if (bytes > ITEM_BYTES)
         wrong = "An item has at most 256 KiB of JSON";
-    else if (too_deep(item, ITEM_DEPTH))
+    else if (intake_too_deep(item, ITEM_DEPTH))
         wrong = "An item is at most 16 levels deep";
     if (wrong)
         chunk_problem(in->b, &in->c, at, 'a', PARSING, WHARF_S(ERR_BATCH_SHAPE), WHARF_S(""),
@@ -329,13 +330,13 @@ wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line,
      * of its chunk, is not kept. */
     large = item && json_weight(item) > WEIGHT_KEPT;
     W->json->put(in->items, NULL,
-        item && !large && !too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());
+        item && !large && !intake_too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());
     W->json->put(in->lines, NULL, val_int(line));
     in->bytes = W->json->result_text(in->items).n;
     if (code.n)
         chunk_problem(b, &in->c, at, 'a', PARSING, code, path, WHARF_S(""), message);
     else if (item)
-        judge(in, item, large ? SIZE_MAX : in->bytes - before, at);
+        intake_judge(in, item, large ? SIZE_MAX : in->bytes - before, at);
     if (in->c.states[at] == '.')
         s = meet_all(in, item);
     in->n++;

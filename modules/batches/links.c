@@ -95,7 +95,7 @@ static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_fiel
     return WHARF_OK;
 }
 
-static wharf_status compute(
+static wharf_status links_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     wharf_status s = WHARF_OK;
@@ -105,4 +105,4 @@ static wharf_status compute(
     return s;
 }
 
-const wharf_hooks batches_hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = compute};
+const wharf_hooks batches_hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = links_compute};

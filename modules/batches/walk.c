@@ -43,7 +43,8 @@ int64_t monotonic_us(void)
 
 /* ---- whose a chunk is ---- */
 
-static wharf_status take(struct batch *b, const char *sql, int stage, int after, struct taken *ret)
+static wharf_status walk_take(
+    struct batch *b, const char *sql, int stage, int after, struct taken *ret)
 {
     wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)),
         val_int(b->run.lease), val_int(stage), val_int(CHUNK_TRIES), val_int(after)};
@@ -61,7 +62,7 @@ wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret
 {
     static const char sql[] = QUERY_CHUNK_TAKE;
 
-    return take(b, sql, stage, after, ret);
+    return walk_take(b, sql, stage, after, ret);
 }
 
 /* Takes whatever is left, whoever has it: the suspects last. */
@@ -69,7 +70,7 @@ static wharf_status take_rest(struct batch *b, int stage, int after, struct take
 {
     static const char sql[] = QUERY_CHUNK_TAKE_REST;
 
-    return take(b, sql, stage, after, ret);
+    return walk_take(b, sql, stage, after, ret);
 }
 
 typedef wharf_status take_fn(struct batch *b, int stage, int after, struct taken *ret);
@@ -90,7 +91,7 @@ static wharf_status take_alone(
 }
 
 /* Gives a chunk back, with so many tries. */
-static wharf_status leave(struct batch *b, const struct taken *t, int tries)
+static wharf_status walk_leave(struct batch *b, const struct taken *t, int tries)
 {
     static const char sql[] =
         "UPDATE batches.chunk SET lease = 0, tries = $4::smallint WHERE organization_id = $2::text"
@@ -151,7 +152,7 @@ static bool is_crowded(wharf_req *req, struct batch_run *run)
 
 /* Tells whether there is room: helpers come when one more has a processor to itself. A look takes
  * a moment in which nothing is held. */
-static bool has_room(wharf_req *req, struct batch_run *run)
+static bool walk_has_room(wharf_req *req, struct batch_run *run)
 {
     const struct timespec moment = {0, LOOK_US * 500L};
     double idle;
@@ -174,7 +175,7 @@ static wharf_status run_taken(struct batch *b, enum phase_name phase, struct tak
 
     if (s == WHARF_CONFLICT && !b->run.lost && !W->req->cancelled(b->req)) {
         W->err->clear(b->req);
-        s = leave(b, t, CHUNK_TRIES);
+        s = walk_leave(b, t, CHUNK_TRIES);
         if (s == WHARF_OK)
             s = take_alone(b, chunk_take, phase, t->number, &next);
     }
@@ -214,7 +215,7 @@ static wharf_status chunks(struct batch *b, enum phase_name phase, take_fn *firs
         b->run.help.crowded = is_crowded(b->req, &b->run);
         *ret_rest = interrupted(b) || b->run.help.crowded ||
                     (until_us && monotonic_us() > until_us);
-        s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
+        s = *ret_rest ? walk_leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
         give_way(b->req, &b->run, monotonic_us() - begun_us);
     }
@@ -265,7 +266,7 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
     return s;
 }
 
-static wharf_status begin(struct batch *b, enum phase_name phase)
+static wharf_status walk_begin(struct batch *b, enum phase_name phase)
 {
     wharf_status s = batch_begin(b, true);
 
@@ -285,7 +286,7 @@ static wharf_status begin(struct batch *b, enum phase_name phase)
 
 wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
-    wharf_status s = begin(b, phase);
+    wharf_status s = walk_begin(b, phase);
 
     *ret_rest = false;
     if (s == WHARF_OK)
@@ -297,7 +298,7 @@ wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
     return s;
 }
 
-static int64_t number(const wharf_json *object, const char *key)
+static int64_t walk_number(const wharf_json *object, const char *key)
 {
     const wharf_json *v = W->json->get(object, key);
     int64_t n = 0;
@@ -318,9 +319,10 @@ static wharf_status help_begin(
         s = batch_load(req, json_text(args, "batch"), b);
     W->db->rollback(req);
     *ret_on = s == WHARF_OK && b->status == BATCH_PROCESSING &&
-              b->phases[*ret].status == PHASE_RUNNING && number(args, "lease") == b->run.lease;
+              b->phases[*ret].status == PHASE_RUNNING && walk_number(args, "lease") == b->run.lease;
     b->run.helper = true;
-    b->run.help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
+    b->run.help = (struct help){
+        .nth = walk_number(args, "nth"), .away_us = walk_number(args, "away_us")};
     return s;
 }
 
@@ -346,7 +348,7 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
 static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
     b->run.asked_us = monotonic_us();
-    *ret_rest = b->run.help.crowded = !has_room(b->req, &b->run);
+    *ret_rest = b->run.help.crowded = !walk_has_room(b->req, &b->run);
     if (b->run.help.crowded)
         return WHARF_OK;
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);

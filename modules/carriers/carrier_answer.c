@@ -7,20 +7,20 @@ enum { NUMBERS_MAX = 1000 };
 
 /* ---- tracking URLs ---- */
 
-static bool plain(char c)
+static bool carrier_answer_plain(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            strchr("-._~", c);
 }
 
-static wharf_str encoded(wharf_req *req, wharf_str s)
+static wharf_str carrier_answer_encoded(wharf_req *req, wharf_str s)
 {
     static const char hex[] = "0123456789ABCDEF";
     char *out = W->mem->alloc(req, 3 * s.n + 1);
     size_t k = 0;
 
     for (size_t i = 0; i < s.n; i++) {
-        if (plain(s.p[i])) {
+        if (carrier_answer_plain(s.p[i])) {
             out[k++] = s.p[i];
             continue;
         }
@@ -34,7 +34,7 @@ static wharf_str encoded(wharf_req *req, wharf_str s)
 wharf_str answer_url(
     wharf_req *req, const struct table *t, const struct provider *p, wharf_str number)
 {
-    wharf_str url = p->url.n ? p->url : table_fallback(t), n = encoded(req, number);
+    wharf_str url = p->url.n ? p->url : table_fallback(t), n = carrier_answer_encoded(req, number);
     const char *hole = memmem(url.p, url.n, "{n}", 3);
     size_t before;
 
@@ -59,7 +59,7 @@ static bool slice_of(struct slice s, wharf_str core, wharf_str *ret)
 }
 
 /* Finds a name; '?' in its code stands for any character. */
-static bool name_of(const struct names *names, wharf_str code, wharf_str *ret)
+static bool carrier_answer_name_of(const struct names *names, wharf_str code, wharf_str *ret)
 {
     for (size_t i = 0; names && i < names->n; i++) {
         bool fits = names->codes[i].n == code.n;
@@ -84,7 +84,7 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
     wharf_str code, name;
 
     if (!f->has_service || !slice_of(f->service, core, &code) ||
-        !name_of(f->service_names, code, &name)) {
+        !carrier_answer_name_of(f->service_names, code, &name)) {
         W->json->put(out, "service", val_null());
         return;
     }
@@ -94,7 +94,7 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
     W->json->close(out);
 }
 
-static void put_parts(
+static void carrier_answer_put_parts(
     wharf_req *req, wharf_out *out, const struct candidate *c, wharf_str whole, wharf_str core)
 {
     const struct format *f = c->format;
@@ -115,7 +115,7 @@ static void put_parts(
         if (!slice_of(p->at, core, &s))
             continue;
         W->json->put(out, p->name.p, piece(req, s));
-        if (p->names && name_of(p->names, s, &name))
+        if (p->names && carrier_answer_name_of(p->names, s, &name))
             W->json->put(out, W->mem->format(req, "%s_name", p->name.p).p, val_text(name));
     }
     W->json->close(out);
@@ -130,7 +130,7 @@ static wharf_str carrier_number(wharf_req *req, const struct format *f, wharf_st
     return W->mem->dup(req, s.p, s.n);
 }
 
-static void put_candidate(wharf_req *req, wharf_out *out, const struct table *t,
+static void carrier_answer_put_candidate(wharf_req *req, wharf_out *out, const struct table *t,
     const struct detected *d, const struct candidate *c)
 {
     static const char *const levels[] = {"high", "medium", "low"};
@@ -150,7 +150,7 @@ static void put_candidate(wharf_req *req, wharf_out *out, const struct table *t,
     W->json->put(out, "tracking_number", val_text(number));
     W->json->put(out, "tracking_url", val_text_or_null(answer_url(req, t, c->provider, number)));
     put_service(req, out, c->format, core);
-    put_parts(req, out, c, whole, core);
+    carrier_answer_put_parts(req, out, c, whole, core);
     W->json->close(out);
 }
 
@@ -159,7 +159,7 @@ void answer_candidates(wharf_req *req, wharf_out *out, const char *key, const st
 {
     W->json->open(out, key, '[');
     for (size_t i = 0; i < d->n_candidates; i++)
-        put_candidate(req, out, t, d, &d->candidates[i]);
+        carrier_answer_put_candidate(req, out, t, d, &d->candidates[i]);
     W->json->close(out);
 }
 
@@ -211,17 +211,17 @@ struct numbers {
     size_t n;
 };
 
-static wharf_status bad(wharf_req *req, const char *path, const char *message)
+static wharf_status carrier_answer_bad(wharf_req *req, const char *path, const char *message)
 {
     return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
 
-static bool blank(wharf_str s)
+static bool carrier_answer_blank(wharf_str s)
 {
     return strspn(s.p, " \t\r\n") >= s.n;
 }
 
-static wharf_status split(wharf_req *req, wharf_str s, struct numbers *ret)
+static wharf_status carrier_answer_split(wharf_req *req, wharf_str s, struct numbers *ret)
 {
     size_t start = 0;
 
@@ -232,19 +232,20 @@ static wharf_status split(wharf_req *req, wharf_str s, struct numbers *ret)
             continue;
         one = W->mem->dup(req, s.p + start, i - start);
         start = i + 1;
-        if (blank(one))
+        if (carrier_answer_blank(one))
             continue;
         if (ret->n == NUMBERS_MAX)
-            return bad(req, "tracking_number", "must have at most 1,000 numbers");
+            return carrier_answer_bad(req, "tracking_number", "must have at most 1,000 numbers");
         ret->items[ret->n++] = one;
     }
-    return ret->n ? WHARF_OK : bad(req, "tracking_number", "must have at least one number");
+    return ret->n ? WHARF_OK
+                  : carrier_answer_bad(req, "tracking_number", "must have at least one number");
 }
 
 static wharf_status read_array(wharf_req *req, const wharf_json *array, struct numbers *ret)
 {
     if (!W->json->count(array) || W->json->count(array) > NUMBERS_MAX)
-        return bad(req, "tracking_number", "must have 1 to 1,000 numbers");
+        return carrier_answer_bad(req, "tracking_number", "must have 1 to 1,000 numbers");
     for (const wharf_json *e = W->json->at(array, 0); e; e = W->json->next(e), ret->n++) {
         if (!W->json->text(e, &ret->items[ret->n])) {
             const char *path = W->mem->format(req, "tracking_number.%zu", ret->n).p;
@@ -255,16 +256,17 @@ static wharf_status read_array(wharf_req *req, const wharf_json *array, struct n
     return W->err->current(req);
 }
 
-static wharf_status read_numbers(wharf_req *req, const wharf_json *body, struct numbers *ret)
+static wharf_status carrier_answer_read_numbers(
+    wharf_req *req, const wharf_json *body, struct numbers *ret)
 {
     const wharf_json *v = W->json->get(body, "tracking_number");
     wharf_str s;
 
     if (v && W->json->text(v, &s))
-        return split(req, s, ret);
+        return carrier_answer_split(req, s, ret);
     if (v && W->json->type(v) == WHARF_J_ARRAY)
         return read_array(req, v, ret);
-    return bad(req, "tracking_number",
+    return carrier_answer_bad(req, "tracking_number",
         "must be a tracking number, several with commas between, or an array of them");
 }
 
@@ -279,7 +281,7 @@ static wharf_status read_providers(wharf_req *req, const struct table *t, const 
     if (!v || W->json->type(v) == WHARF_J_NULL)
         return WHARF_OK;
     if (W->json->type(v) != WHARF_J_ARRAY || !W->json->count(v) || W->json->count(v) > NUMBERS_MAX)
-        return bad(req, "provider_ids", "must be an array of providers' ids");
+        return carrier_answer_bad(req, "provider_ids", "must be an array of providers' ids");
     *ret = ids = W->mem->alloc(req, W->json->count(v) * sizeof(*ids));
     for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e), (*ret_n)++) {
         const char *path = W->mem->format(req, "provider_ids.%zu", *ret_n).p;
@@ -302,7 +304,7 @@ wharf_status providers_detect(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
-        s = read_numbers(req, body, numbers);
+        s = carrier_answer_read_numbers(req, body, numbers);
     if (s == WHARF_OK)
         s = table_of(req, &t);
     if (s == WHARF_OK)

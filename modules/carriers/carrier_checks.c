@@ -26,7 +26,7 @@ bool check_fits(const struct check *c, size_t serial)
     return c->n_params == 0;
 }
 
-static bool digits(const char *s, size_t n)
+static bool carrier_checks_digits(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (s[i] < '0' || s[i] > '9')
@@ -118,7 +118,7 @@ char check_character(const struct check *c, const char *s, size_t n)
     bool letters = c->name == CHECK_MOD10 || c->name == CHECK_MOD37_36;
 
     if (!n || n > CHECK_SERIAL || !check_fits(c, n) ||
-        !(letters ? letters_and_digits(s, n) : digits(s, n)))
+        !(letters ? letters_and_digits(s, n) : carrier_checks_digits(s, n)))
         return 0;
     switch (c->name) {
     case CHECK_MOD10:

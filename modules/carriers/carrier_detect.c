@@ -55,7 +55,7 @@ static bool ordinary(char c)
            c == '/';
 }
 
-static enum reason normalize(wharf_str number, struct detected *d)
+static enum reason carrier_detect_normalize(wharf_str number, struct detected *d)
 {
     size_t characters = 0;
     bool good = true;
@@ -123,7 +123,7 @@ static bool one_digit(const struct detected *d)
 
 /* ---- one format ---- */
 
-static bool ends(struct slice s, size_t n, size_t *ret_from, size_t *ret_to)
+static bool carrier_detect_ends(struct slice s, size_t n, size_t *ret_from, size_t *ret_to)
 {
     int from = s.from < 0 ? (int)n + s.from : s.from, to = s.to < 0 ? (int)n + s.to : s.to;
 
@@ -142,7 +142,7 @@ static bool check_holds(const struct format *f, const char *p, size_t n)
 
     if (f->check.name == CHECK_NONE)
         return true;
-    if (!ends(f->serial, n, &from, &to) || at >= n)
+    if (!carrier_detect_ends(f->serial, n, &from, &to) || at >= n)
         return false;
     if (f->prepend.n &&
         !(f->unless.n && to - from >= f->unless.n && !memcmp(p + from, f->unless.p, f->unless.n))) {
@@ -153,7 +153,7 @@ static bool check_holds(const struct format *f, const char *p, size_t n)
     return check_character(&f->check, serial, k + to - from) == p[at];
 }
 
-static bool among(wharf_str id, const wharf_str *list, size_t n)
+static bool carrier_detect_among(wharf_str id, const wharf_str *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(id, list[i]))
@@ -178,7 +178,7 @@ static const struct provider *provider_of(
 
     if (f->provider.n)
         return table_provider(s->t, f->provider);
-    if (!f->has_country || !ends(f->country, n, &from, &to) || to - from != 2)
+    if (!f->has_country || !carrier_detect_ends(f->country, n, &from, &to) || to - from != 2)
         return NULL;
     c = table_country(s->t, p + from);
     return c ? table_provider(s->t, c->provider) : NULL;
@@ -195,7 +195,7 @@ static bool try_core(
     if (!shape_match(&f->shape, p, n))
         return false;
     provider = provider_of(s, f, p, n);
-    if (!provider || (s->allowed && !among(provider->id, s->allowed, s->n_allowed)))
+    if (!provider || (s->allowed && !carrier_detect_among(provider->id, s->allowed, s->n_allowed)))
         return false;
     if (!check_holds(f, p, n)) {
         s->shaped = true;
@@ -245,7 +245,7 @@ static void try_table(struct search *s, const struct table *t)
 
 /* ---- all of them ---- */
 
-static bool found(const struct detected *d, wharf_str format)
+static bool carrier_detect_found(const struct detected *d, wharf_str format)
 {
     for (size_t i = 0; i < d->n_candidates; i++) {
         if (same(d->candidates[i].format->id, format))
@@ -257,14 +257,14 @@ static bool found(const struct detected *d, wharf_str format)
 static bool suppressed(const struct detected *all, const struct format *f)
 {
     for (size_t i = 0; i < f->n_suppressed_by; i++) {
-        if (found(all, f->suppressed_by[i]))
+        if (carrier_detect_found(all, f->suppressed_by[i]))
             return true;
     }
     return false;
 }
 
 /* Orders the candidates without the suppressed ones, by confidence, then as in the table. */
-static void order(struct detected *d)
+static void carrier_detect_order(struct detected *d)
 {
     struct candidate kept[CANDIDATES_MAX];
     size_t n = 0;
@@ -301,7 +301,7 @@ void detect_number(const struct table *t, wharf_str number, const wharf_str *all
     d->n_candidates = 0;
     d->text_n = 0;
     d->bare = false;
-    d->reason = normalize(number, d);
+    d->reason = carrier_detect_normalize(number, d);
     if (d->reason == REASON_NONE && begins_internal(d))
         d->reason = REASON_INTERNAL;
     else if (d->reason == REASON_NONE && one_digit(d))
@@ -317,7 +317,7 @@ void detect_number(const struct table *t, wharf_str number, const wharf_str *all
         if (d->bare)
             try_table(&s, t);
     }
-    order(d);
+    carrier_detect_order(d);
     if (!d->n_candidates)
         d->reason = s.shaped ? REASON_CHECKSUM : REASON_NO_MATCH;
 }

@@ -32,12 +32,12 @@ wharf_status table_of(wharf_req *req, const struct table **ret)
 
 /* ---- the service ---- */
 
-static const struct table *inside(const wharf_carriers_table *table)
+static const struct table *carrier_inside(const wharf_carriers_table *table)
 {
     return (const struct table *)table;
 }
 
-static wharf_status open_table(wharf_req *req, const wharf_carriers_table **ret)
+static wharf_status carrier_open_table(wharf_req *req, const wharf_carriers_table **ret)
 {
     const struct table *t;
     wharf_status s = table_of(req, &t);
@@ -50,7 +50,7 @@ static wharf_status detect_in(
     wharf_req *req, const wharf_carriers_table *table, wharf_str number, wharf_detection *ret)
 {
     struct detected room, *d = &room;
-    const struct table *t = inside(table);
+    const struct table *t = carrier_inside(table);
     wharf_out *out = W->json->builder(req);
 
     detect_number(t, number, NULL, 0, d);
@@ -63,10 +63,10 @@ static wharf_status detect_in(
     return W->json->result(req, out, &ret->candidates);
 }
 
-static wharf_status detect(wharf_req *req, wharf_str number, wharf_detection *ret)
+static wharf_status carrier_service_detect(wharf_req *req, wharf_str number, wharf_detection *ret)
 {
     const wharf_carriers_table *t;
-    wharf_status s = open_table(req, &t);
+    wharf_status s = carrier_open_table(req, &t);
 
     return s == WHARF_OK ? detect_in(req, t, number, ret) : s;
 }
@@ -90,7 +90,7 @@ static wharf_status provider_in(
 
     *ret = NULL;
     if (!unknown_provider(id))
-        p = table_provider(inside(table), id);
+        p = table_provider(carrier_inside(table), id);
     if (!p)
         return WHARF_OK;
     out = W->json->builder(req);
@@ -106,10 +106,10 @@ static wharf_status provider_in(
     return W->json->result(req, out, ret);
 }
 
-static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **ret)
+static wharf_status carrier_provider(wharf_req *req, wharf_str id, const wharf_json **ret)
 {
     const wharf_carriers_table *t;
-    wharf_status s = open_table(req, &t);
+    wharf_status s = carrier_open_table(req, &t);
 
     *ret = NULL;
     return s == WHARF_OK ? provider_in(req, t, id, ret) : s;
@@ -120,7 +120,7 @@ static wharf_str tracking_url_in(
     wharf_req *req, const wharf_carriers_table *table, wharf_str provider_id, wharf_str number)
 {
     struct detected room, *d = &room;
-    const struct table *t = inside(table);
+    const struct table *t = carrier_inside(table);
     const struct provider *p;
     wharf_str code;
 
@@ -147,7 +147,7 @@ static wharf_status tracking_url(
     wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
 {
     const wharf_carriers_table *t;
-    wharf_status s = open_table(req, &t);
+    wharf_status s = carrier_open_table(req, &t);
 
     *ret = s == WHARF_OK ? tracking_url_in(req, t, provider_id, number) : WHARF_S("");
     return s;
@@ -179,7 +179,7 @@ static bool is_internal(wharf_str normalized, wharf_str *ret_code)
 
 /* Returns the form in which a number is stored and compared. Dashes, dots and the like leave a
  * number that a carrier is known by without them; of other numbers they may be a part. */
-static wharf_str normalize(wharf_req *req, wharf_str number)
+static wharf_str carrier_normalize(wharf_req *req, wharf_str number)
 {
     const struct table *t = &carriers_table;
     struct detected room, *d = &room;
@@ -191,6 +191,6 @@ static wharf_str normalize(wharf_req *req, wharf_str number)
                                       : W->mem->dup(req, d->normalized, d->n);
 }
 
-const wharf_carriers_detect_api detect_service = {WHARF_HEAD(wharf_carriers_detect_api), detect,
-    provider, tracking_url, internal_number, is_internal, normalize, open_table, detect_in,
-    provider_in, tracking_url_in};
+const wharf_carriers_detect_api detect_service = {WHARF_HEAD(wharf_carriers_detect_api),
+    carrier_service_detect, carrier_provider, tracking_url, internal_number, is_internal,
+    carrier_normalize, carrier_open_table, detect_in, provider_in, tracking_url_in};

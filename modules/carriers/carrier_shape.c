@@ -22,27 +22,28 @@ struct reader {
     const char *why;
 };
 
-static void put(struct positions *s, uint32_t i)
+static void carrier_shape_put(struct positions *s, uint32_t i)
 {
     s->w[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static void join(struct positions *s, const struct positions *more)
+static void carrier_shape_join(struct positions *s, const struct positions *more)
 {
     for (size_t i = 0; i < PATTERN_POSITIONS / 64; i++)
         s->w[i] |= more->w[i];
 }
 
 /* Links places: behind every place of `from` may come any of `to`. */
-static void link_places(struct reader *r, const struct positions *from, const struct positions *to)
+static void carrier_shape_link_places(
+    struct reader *r, const struct positions *from, const struct positions *to)
 {
     for (uint32_t i = 0; i < r->n; i++) {
         if (from->w[i / 64] >> i % 64 & 1)
-            join(&r->follow[i], to);
+            carrier_shape_join(&r->follow[i], to);
     }
 }
 
-static bool wrong(struct reader *r, const char *why)
+static bool carrier_shape_wrong(struct reader *r, const char *why)
 {
     if (!r->why)
         r->why = why;
@@ -54,32 +55,33 @@ static uint32_t plus(uint32_t a, uint32_t b)
     return a > PATTERN_SUBJECT || b > PATTERN_SUBJECT - a ? PATTERN_SUBJECT + 1 : a + b;
 }
 
-static struct part nothing(void)
+static struct part carrier_shape_nothing(void)
 {
     return (struct part){.nothing = true};
 }
 
-static struct part behind(struct reader *r, const struct part *a, const struct part *b)
+static struct part carrier_shape_behind(
+    struct reader *r, const struct part *a, const struct part *b)
 {
     struct part both = {.least = plus(a->least, b->least), .most = plus(a->most, b->most)};
 
-    link_places(r, &a->last, &b->first);
+    carrier_shape_link_places(r, &a->last, &b->first);
     both.first = a->first;
     both.last = b->last;
     if (a->nothing)
-        join(&both.first, &b->first);
+        carrier_shape_join(&both.first, &b->first);
     if (b->nothing)
-        join(&both.last, &a->last);
+        carrier_shape_join(&both.last, &a->last);
     both.nothing = a->nothing && b->nothing;
     return both;
 }
 
-static struct part either(const struct part *a, const struct part *b)
+static struct part carrier_shape_either(const struct part *a, const struct part *b)
 {
     struct part one = {.first = a->first, .last = a->last, .nothing = a->nothing || b->nothing};
 
-    join(&one.first, &b->first);
-    join(&one.last, &b->last);
+    carrier_shape_join(&one.first, &b->first);
+    carrier_shape_join(&one.last, &b->last);
     one.least = a->least < b->least ? a->least : b->least;
     one.most = a->most > b->most ? a->most : b->most;
     return one;
@@ -90,13 +92,13 @@ static struct part either(const struct part *a, const struct part *b)
 static bool new_place(struct reader *r, const bool takes[PATTERN_SYMBOLS], struct part *ret)
 {
     if (r->n == PATTERN_POSITIONS)
-        return wrong(r, "stands for too many characters");
+        return carrier_shape_wrong(r, "stands for too many characters");
     *ret = (struct part){.least = 1, .most = 1};
-    put(&ret->first, r->n);
-    put(&ret->last, r->n);
+    carrier_shape_put(&ret->first, r->n);
+    carrier_shape_put(&ret->last, r->n);
     for (unsigned c = 0; c < PATTERN_SYMBOLS; c++) {
         if (takes[c])
-            put(&r->takes[c], r->n);
+            carrier_shape_put(&r->takes[c], r->n);
     }
     r->n++;
     return true;
@@ -111,19 +113,19 @@ static bool read_set(struct reader *r, struct part *ret)
         unsigned char from = (unsigned char)*r->p++, to = from;
 
         if (from == '[' && r->p < r->end && strchr(":.=", *r->p))
-            return wrong(r, "has a [:class:]; write the characters out");
+            return carrier_shape_wrong(r, "has a [:class:]; write the characters out");
         if (r->end - r->p >= 2 && r->p[0] == '-' && r->p[1] != ']') {
             to = (unsigned char)r->p[1];
             r->p += 2;
         }
         if (from >= PATTERN_SYMBOLS || to >= PATTERN_SYMBOLS || from > to)
-            return wrong(r, "has a range in [ ] that is none");
+            return carrier_shape_wrong(r, "has a range in [ ] that is none");
         for (unsigned c = from; c <= to; c++)
             takes[c] = true;
         any = true;
     }
     if (r->p == r->end)
-        return wrong(r, "has a [ that is not closed");
+        return carrier_shape_wrong(r, "has a [ that is not closed");
     r->p++;
     for (unsigned c = ' ' + 1; turned && c < PATTERN_SYMBOLS; c++)
         takes[c] = !takes[c];
@@ -139,34 +141,34 @@ static bool read_atom(struct reader *r, struct part *ret)
 
     if (c == '(') {
         if (++r->depth > DEPTH)
-            return wrong(r, "nests ( ) too deep");
+            return carrier_shape_wrong(r, "nests ( ) too deep");
         if (!read_choice(r, ret))
             return false;
         r->depth--;
         if (r->p == r->end)
-            return wrong(r, "has a ( that is not closed");
+            return carrier_shape_wrong(r, "has a ( that is not closed");
         r->p++;
         return true;
     }
     if (c == '[')
         return read_set(r, ret);
     if (strchr("*+?{", c))
-        return wrong(r, "has a repeat with nothing before it");
+        return carrier_shape_wrong(r, "has a repeat with nothing before it");
     if (c == '\\' && r->p < r->end)
         c = (unsigned char)*r->p++;
     else if (c == '.')
         memset(takes + ' ' + 1, true, PATTERN_SYMBOLS - ' ' - 1);
     else if (c == '^' || c == '$' || c == '\\')
-        return wrong(r, "has a ^, $ or \\ at a place where it means nothing");
+        return carrier_shape_wrong(r, "has a ^, $ or \\ at a place where it means nothing");
     if (c <= ' ' || c >= PATTERN_SYMBOLS)
-        return wrong(r, "has a character that is not printable ASCII");
+        return carrier_shape_wrong(r, "has a character that is not printable ASCII");
     takes[c] = true;
     return new_place(r, takes, ret);
 }
 
 /* ---- repeats ---- */
 
-static bool read_number(struct reader *r, uint32_t *ret)
+static bool carrier_shape_read_number(struct reader *r, uint32_t *ret)
 {
     const char *start = r->p;
 
@@ -179,19 +181,19 @@ static bool read_number(struct reader *r, uint32_t *ret)
 static bool read_bounds(
     struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless)
 {
-    if (!read_number(r, ret_least))
-        return wrong(r, "has a { without a number");
+    if (!carrier_shape_read_number(r, ret_least))
+        return carrier_shape_wrong(r, "has a { without a number");
     *ret_most = *ret_least;
     *ret_endless = false;
     if (r->p < r->end && *r->p == ',') {
         r->p++;
-        *ret_endless = !read_number(r, ret_most);
+        *ret_endless = !carrier_shape_read_number(r, ret_most);
     }
     if (r->p == r->end || *r->p++ != '}')
-        return wrong(r, "has a { that is not closed");
+        return carrier_shape_wrong(r, "has a { that is not closed");
     if (*ret_least > REPEAT ||
         (!*ret_endless && (*ret_most > REPEAT || *ret_most < *ret_least || *ret_most == 0)))
-        return wrong(r, "has bounds in { } that are none, or above 64");
+        return carrier_shape_wrong(r, "has bounds in { } that are none, or above 64");
     return true;
 }
 
@@ -229,7 +231,7 @@ static bool read_repeated(struct reader *r, struct part *ret)
 {
     const char *from = r->p;
     uint32_t least = 1, most = 1, copies;
-    struct part atom = nothing(), whole = nothing();
+    struct part atom = carrier_shape_nothing(), whole = carrier_shape_nothing();
     bool endless = false, any = false;
 
     if (!read_atom(r, &atom) || !read_repeat(r, &least, &most, &endless, &any))
@@ -243,18 +245,18 @@ static bool read_repeated(struct reader *r, struct part *ret)
         if (i && !copy_atom(r, from, &atom))
             return false;
         if (endless && i == copies - 1) {
-            link_places(r, &atom.last, &atom.first);
+            carrier_shape_link_places(r, &atom.last, &atom.first);
             atom.most = atom.most ? PATTERN_SUBJECT + 1 : 0;
         }
         if (i >= least) {
             atom.nothing = true;
             atom.least = 0;
         }
-        whole = i ? behind(r, &whole, &atom) : atom;
+        whole = i ? carrier_shape_behind(r, &whole, &atom) : atom;
     }
     *ret = whole;
     return !(r->p < r->end && strchr("*+?{", *r->p)) ||
-           wrong(r, "has two repeats behind each other");
+           carrier_shape_wrong(r, "has two repeats behind each other");
 }
 
 /* ---- sequences and choices ---- */
@@ -263,16 +265,16 @@ static bool read_sequence(struct reader *r, struct part *ret)
 {
     bool any = false;
 
-    *ret = nothing();
+    *ret = carrier_shape_nothing();
     while (r->p < r->end && *r->p != '|' && *r->p != ')') {
-        struct part one = nothing();
+        struct part one = carrier_shape_nothing();
 
         if (!read_repeated(r, &one))
             return false;
-        *ret = any ? behind(r, ret, &one) : one;
+        *ret = any ? carrier_shape_behind(r, ret, &one) : one;
         any = true;
     }
-    return any || wrong(r, "has an empty alternative");
+    return any || carrier_shape_wrong(r, "has an empty alternative");
 }
 
 static bool read_choice(struct reader *r, struct part *ret)
@@ -280,12 +282,12 @@ static bool read_choice(struct reader *r, struct part *ret)
     if (!read_sequence(r, ret))
         return false;
     while (r->p < r->end && *r->p == '|') {
-        struct part other = nothing();
+        struct part other = carrier_shape_nothing();
 
         r->p++;
         if (!read_sequence(r, &other))
             return false;
-        *ret = either(ret, &other);
+        *ret = carrier_shape_either(ret, &other);
     }
     return true;
 }
@@ -294,12 +296,13 @@ bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, st
     const char **ret_why)
 {
     struct reader r = {.p = text, .end = text + n};
-    struct part whole = nothing();
+    struct part whole = carrier_shape_nothing();
 
     *ret_why = "is empty or has more than 200 characters";
     if (n == 0 || n > PATTERN_TEXT)
         return false;
-    if (!read_choice(&r, &whole) || (r.p < r.end && !wrong(&r, "has a ) that nothing opened"))) {
+    if (!read_choice(&r, &whole) ||
+        (r.p < r.end && !carrier_shape_wrong(&r, "has a ) that nothing opened"))) {
         *ret_why = r.why;
         return false;
     }
@@ -319,7 +322,7 @@ bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, st
 /* ---- matching ---- */
 
 /* Finds the places of `at` that take c. Returns false when there is none. */
-static bool step(
+static bool carrier_shape_step(
     const struct shape *s, const struct positions *at, unsigned char c, struct positions *ret)
 {
     uint64_t any = 0;
@@ -351,14 +354,14 @@ bool shape_match(const struct shape *s, const char *subject, size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)subject[i];
 
-        if (c >= PATTERN_SYMBOLS || !step(s, &at, c, &took))
+        if (c >= PATTERN_SYMBOLS || !carrier_shape_step(s, &at, c, &took))
             return false;
         if (i == n - 1)
             return meets(&took, &s->last);
         at = (struct positions){{0}};
         for (size_t k = 0; k < PATTERN_POSITIONS / 64; k++) {
             for (uint64_t left = took.w[k]; left; left &= left - 1)
-                join(&at, &s->follow[k * 64 + (size_t)__builtin_ctzll(left)]);
+                carrier_shape_join(&at, &s->follow[k * 64 + (size_t)__builtin_ctzll(left)]);
         }
     }
     return false;

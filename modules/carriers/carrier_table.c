@@ -23,7 +23,7 @@ void *memory_alloc(void *memory, size_t bytes)
 
 /* ---- members ---- */
 
-static bool wrong(struct reading *r, const char *path, const char *problem)
+static bool carrier_table_wrong(struct reading *r, const char *path, const char *problem)
 {
     if (!r->problem) {
         r->path = path;
@@ -37,7 +37,7 @@ static const char *member_path(struct reading *r, const char *base, const char *
     return W->mem->format(r->m->req, "%s%s%s", base, *base ? "." : "", key).p;
 }
 
-static wharf_str keep(struct reading *r, wharf_str s)
+static wharf_str carrier_table_keep(struct reading *r, wharf_str s)
 {
     char *copy;
 
@@ -49,7 +49,7 @@ static wharf_str keep(struct reading *r, wharf_str s)
 }
 
 /* Reads a text; absent or null: empty. */
-static bool read_text(
+static bool carrier_table_read_text(
     struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(object, key);
@@ -59,24 +59,25 @@ static bool read_text(
     if (!v || W->json->type(v) == WHARF_J_NULL)
         return true;
     if (!W->json->text(v, &s))
-        return wrong(r, member_path(r, base, key), "must be text");
-    *ret = keep(r, s);
+        return carrier_table_wrong(r, member_path(r, base, key), "must be text");
+    *ret = carrier_table_keep(r, s);
     return true;
 }
 
 static bool need_text(
     struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
 {
-    return read_text(r, object, base, key, ret) &&
-           (ret->n || wrong(r, member_path(r, base, key), "must be given"));
+    return carrier_table_read_text(r, object, base, key, ret) &&
+           (ret->n || carrier_table_wrong(r, member_path(r, base, key), "must be given"));
 }
 
-static bool read_int(struct reading *r, const wharf_json *v, const char *path, int *ret)
+static bool carrier_table_read_int(
+    struct reading *r, const wharf_json *v, const char *path, int *ret)
 {
     int64_t i;
 
     if (!v || !W->json->integer(v, &i) || i < -NUMBER_MAX || i > NUMBER_MAX)
-        return wrong(r, path, "must be a whole number from -64 to 64");
+        return carrier_table_wrong(r, path, "must be a whole number from -64 to 64");
     *ret = (int)i;
     return true;
 }
@@ -84,12 +85,14 @@ static bool read_int(struct reading *r, const wharf_json *v, const char *path, i
 static bool read_slice(
     struct reading *r, const wharf_json *object, const char *base, struct slice *ret)
 {
-    return read_int(r, W->json->get(object, "from"), member_path(r, base, "from"), &ret->from) &&
-           read_int(r, W->json->get(object, "to"), member_path(r, base, "to"), &ret->to);
+    return carrier_table_read_int(
+               r, W->json->get(object, "from"), member_path(r, base, "from"), &ret->from) &&
+           carrier_table_read_int(
+               r, W->json->get(object, "to"), member_path(r, base, "to"), &ret->to);
 }
 
 /* Reads [from, to]; absent: *ret_there is false. */
-static bool read_pair(struct reading *r, const wharf_json *object, const char *base,
+static bool carrier_table_read_pair(struct reading *r, const wharf_json *object, const char *base,
     const char *key, bool *ret_there, struct slice *ret)
 {
     const wharf_json *v = W->json->get(object, key);
@@ -99,9 +102,9 @@ static bool read_pair(struct reading *r, const wharf_json *object, const char *b
     if (!v)
         return true;
     if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) != 2)
-        return wrong(r, path, "must be a pair: [from, to]");
-    return read_int(r, W->json->at(v, 0), path, &ret->from) &&
-           read_int(r, W->json->at(v, 1), path, &ret->to);
+        return carrier_table_wrong(r, path, "must be a pair: [from, to]");
+    return carrier_table_read_int(r, W->json->at(v, 0), path, &ret->from) &&
+           carrier_table_read_int(r, W->json->at(v, 1), path, &ret->to);
 }
 
 /* ---- names ---- */
@@ -123,15 +126,16 @@ static bool need_names(struct reading *r, const wharf_json *object, const char *
     wharf_str id;
 
     *ret = NULL;
-    if (!read_text(r, object, base, "names", &id))
+    if (!carrier_table_read_text(r, object, base, "names", &id))
         return false;
     if (!id.n)
-        return !needed || wrong(r, member_path(r, base, "names"), "must be given");
+        return !needed || carrier_table_wrong(r, member_path(r, base, "names"), "must be given");
     *ret = find_names(r->t, id);
-    return *ret || wrong(r, member_path(r, base, "names"), "must be one of the tables under names");
+    return *ret || carrier_table_wrong(
+                       r, member_path(r, base, "names"), "must be one of the tables under names");
 }
 
-static bool read_names(struct reading *r, const wharf_json *all)
+static bool carrier_table_read_names(struct reading *r, const wharf_json *all)
 {
     size_t n = all ? W->json->count(all) : 0;
 
@@ -140,7 +144,7 @@ static bool read_names(struct reading *r, const wharf_json *all)
         struct names *one = &r->t->names[r->t->n_names++];
         size_t k = W->json->count(m);
 
-        one->id = keep(r, W->json->key(m));
+        one->id = carrier_table_keep(r, W->json->key(m));
         one->codes = memory_alloc(r->m, k * sizeof(wharf_str));
         one->texts = memory_alloc(r->m, k * sizeof(wharf_str));
         for (const wharf_json *e = k ? W->json->at(m, 0) : NULL; e;
@@ -148,9 +152,10 @@ static bool read_names(struct reading *r, const wharf_json *all)
             wharf_str s;
 
             if (!W->json->text(e, &s))
-                return wrong(r, member_path(r, "names", one->id.p), "must hold texts");
-            one->codes[one->n] = keep(r, W->json->key(e));
-            one->texts[one->n] = keep(r, s);
+                return carrier_table_wrong(
+                    r, member_path(r, "names", one->id.p), "must hold texts");
+            one->codes[one->n] = carrier_table_keep(r, W->json->key(e));
+            one->texts[one->n] = carrier_table_keep(r, s);
         }
     }
     return true;
@@ -168,50 +173,57 @@ static bool read_check(
     if (!check)
         return true;
     if (W->json->type(check) != WHARF_J_OBJECT)
-        return wrong(r, path, "must be an object");
+        return carrier_table_wrong(r, path, "must be an object");
     params = W->json->get(check, "params");
     if (!need_text(r, check, path, "name", &name) || !read_slice(r, check, path, &f->serial) ||
-        !read_int(r, W->json->get(check, "pos"), member_path(r, path, "pos"), &f->position) ||
-        !read_text(r, check, path, "prepend", &f->prepend) ||
-        !read_text(r, check, path, "unless", &f->unless))
+        !carrier_table_read_int(
+            r, W->json->get(check, "pos"), member_path(r, path, "pos"), &f->position) ||
+        !carrier_table_read_text(r, check, path, "prepend", &f->prepend) ||
+        !carrier_table_read_text(r, check, path, "unless", &f->unless))
         return false;
     f->check.name = check_find(name.p, name.n);
     if (f->check.name == CHECK_NONE)
-        return wrong(
+        return carrier_table_wrong(
             r, member_path(r, path, "name"), "must be mod10, luhn, mod7, w11, s10 or mod37_36");
     if (params && (W->json->type(params) != WHARF_J_ARRAY || W->json->count(params) > CHECK_PARAMS))
-        return wrong(r, member_path(r, path, "params"), "must be an array of at most 16 numbers");
+        return carrier_table_wrong(
+            r, member_path(r, path, "params"), "must be an array of at most 16 numbers");
     for (const wharf_json *p = params ? W->json->at(params, 0) : NULL; p; p = W->json->next(p)) {
-        if (!read_int(r, p, member_path(r, path, "params"), &f->check.params[f->check.n_params++]))
+        if (!carrier_table_read_int(
+                r, p, member_path(r, path, "params"), &f->check.params[f->check.n_params++]))
             return false;
     }
     if (f->serial.to > 0 &&
         (f->serial.to <= f->serial.from ||
             !check_fits(&f->check, (size_t)(f->serial.to - f->serial.from) + f->prepend.n)))
-        return wrong(r, path, "must have the params that the check needs for its serial");
+        return carrier_table_wrong(
+            r, path, "must have the params that the check needs for its serial");
     return f->prepend.n <= NUMBER_MAX / 4 ||
-           wrong(r, path, "must not prepend more than 16 characters");
+           carrier_table_wrong(r, path, "must not prepend more than 16 characters");
 }
 
-static bool read_part(struct reading *r, const wharf_json *json, const char *base, struct part *p)
+static bool carrier_table_read_part(
+    struct reading *r, const wharf_json *json, const char *base, struct part *p)
 {
     wharf_str is, is_not;
 
     *p = (struct part){.look = -1};
     if (W->json->type(json) != WHARF_J_OBJECT)
-        return wrong(r, base, "must be an object");
+        return carrier_table_wrong(r, base, "must be an object");
     if (!need_text(r, json, base, "name", &p->name) || !read_slice(r, json, base, &p->at) ||
-        !need_names(r, json, base, false, &p->names) || !read_text(r, json, base, "is", &is) ||
-        !read_text(r, json, base, "is_not", &is_not))
+        !need_names(r, json, base, false, &p->names) ||
+        !carrier_table_read_text(r, json, base, "is", &is) ||
+        !carrier_table_read_text(r, json, base, "is_not", &is_not))
         return false;
     if (!is.n && !is_not.n)
         return true;
     p->not_there = !is.n;
     p->is = is.n ? is.p[0] : is_not.p[0];
-    return read_int(r, W->json->get(json, "at"), member_path(r, base, "at"), &p->look);
+    return carrier_table_read_int(
+        r, W->json->get(json, "at"), member_path(r, base, "at"), &p->look);
 }
 
-static bool read_parts(
+static bool carrier_table_read_parts(
     struct reading *r, const wharf_json *format, const char *base, struct format *f)
 {
     const wharf_json *list = W->json->get(format, "parts");
@@ -219,9 +231,11 @@ static bool read_parts(
     if (!list)
         return true;
     if (W->json->type(list) != WHARF_J_ARRAY || W->json->count(list) > PARTS_MAX)
-        return wrong(r, member_path(r, base, "parts"), "must be an array of at most 12 parts");
+        return carrier_table_wrong(
+            r, member_path(r, base, "parts"), "must be an array of at most 12 parts");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        if (!read_part(r, e, W->mem->format(r->m->req, "%s.parts.%zu", base, f->n_parts).p,
+        if (!carrier_table_read_part(r, e,
+                W->mem->format(r->m->req, "%s.parts.%zu", base, f->n_parts).p,
                 &f->parts[f->n_parts]))
             return false;
         f->n_parts++;
@@ -235,14 +249,14 @@ static bool read_routing(
     const wharf_json *lengths = W->json->get(json, "lengths");
     int i = 0;
 
-    if (!read_int(r, W->json->get(json, "digits"), path, &i) || i < 1)
-        return wrong(r, path, "must have digits above 0");
+    if (!carrier_table_read_int(r, W->json->get(json, "digits"), path, &i) || i < 1)
+        return carrier_table_wrong(r, path, "must have digits above 0");
     ret->digits = (size_t)i;
     if (lengths && W->json->count(lengths) > LENGTHS_MAX)
-        return wrong(r, path, "must have at most 8 lengths");
+        return carrier_table_wrong(r, path, "must have at most 8 lengths");
     for (const wharf_json *e = lengths ? W->json->at(lengths, 0) : NULL; e; e = W->json->next(e)) {
-        if (!read_int(r, e, path, &i) || i < 1)
-            return wrong(r, path, "must have lengths above 0");
+        if (!carrier_table_read_int(r, e, path, &i) || i < 1)
+            return carrier_table_wrong(r, path, "must have lengths above 0");
         ret->lengths[ret->n_lengths++] = (size_t)i;
     }
     return true;
@@ -256,7 +270,7 @@ static bool read_lists(
 
     if ((routing && W->json->count(routing) > ROUTINGS_MAX) ||
         (by && W->json->count(by) > SUPPRESSORS_MAX))
-        return wrong(r, base, "has too many members in routing or suppressed_by");
+        return carrier_table_wrong(r, base, "has too many members in routing or suppressed_by");
     for (const wharf_json *e = routing ? W->json->at(routing, 0) : NULL; e; e = W->json->next(e)) {
         if (!read_routing(r, e, member_path(r, base, "routing"), &f->routings[f->n_routings++]))
             return false;
@@ -265,8 +279,8 @@ static bool read_lists(
         wharf_str s;
 
         if (!W->json->text(e, &s))
-            return wrong(r, member_path(r, base, "suppressed_by"), "must hold texts");
-        f->suppressed_by[f->n_suppressed_by++] = keep(r, s);
+            return carrier_table_wrong(r, member_path(r, base, "suppressed_by"), "must hold texts");
+        f->suppressed_by[f->n_suppressed_by++] = carrier_table_keep(r, s);
     }
     return true;
 }
@@ -278,7 +292,7 @@ static bool read_confidence(
     wharf_str s;
 
     f->confidence = CONFIDENCE_MEDIUM;
-    if (!read_text(r, json, base, "confidence", &s))
+    if (!carrier_table_read_text(r, json, base, "confidence", &s))
         return false;
     for (size_t i = 0; i < 3; i++) {
         if (same(s, z(words[i]))) {
@@ -286,7 +300,8 @@ static bool read_confidence(
             return true;
         }
     }
-    return s.n == 0 || wrong(r, member_path(r, base, "confidence"), "must be high, medium or low");
+    return s.n == 0 || carrier_table_wrong(
+                           r, member_path(r, base, "confidence"), "must be high, medium or low");
 }
 
 static bool read_service(
@@ -300,61 +315,65 @@ static bool read_service(
                            need_names(r, service, path, true, &f->service_names));
 }
 
-static bool read_format(struct reading *r, const wharf_json *json, const char *base,
+static bool carrier_table_read_format(struct reading *r, const wharf_json *json, const char *base,
     wharf_str provider, struct format *f)
 {
     const char *why;
 
     *f = (struct format){.provider = provider};
     if (W->json->type(json) != WHARF_J_OBJECT)
-        return wrong(r, base, "must be an object");
+        return carrier_table_wrong(r, base, "must be an object");
     if (!need_text(r, json, base, "id", &f->id) ||
         !need_text(r, json, base, "pattern", &f->pattern))
         return false;
-    if (!provider.n && !read_text(r, json, base, "provider", &f->provider))
+    if (!provider.n && !carrier_table_read_text(r, json, base, "provider", &f->provider))
         return false;
     if (!shape_compile(f->pattern.p, f->pattern.n, memory_alloc, r->m, &f->shape, &why))
-        return wrong(r, member_path(r, base, "pattern"), why);
+        return carrier_table_wrong(r, member_path(r, base, "pattern"), why);
     if (f->shape.nothing)
-        return wrong(r, member_path(r, base, "pattern"), "must not match the empty text");
+        return carrier_table_wrong(
+            r, member_path(r, base, "pattern"), "must not match the empty text");
     if (!read_check(r, json, base, f) || !read_confidence(r, json, base, f) ||
-        !read_parts(r, json, base, f) || !read_lists(r, json, base, f) ||
+        !carrier_table_read_parts(r, json, base, f) || !read_lists(r, json, base, f) ||
         !read_service(r, json, base, f))
         return false;
-    if (!read_pair(r, json, base, "number", &f->has_number, &f->number) ||
-        !read_pair(r, json, base, "country", &f->has_country, &f->country))
+    if (!carrier_table_read_pair(r, json, base, "number", &f->has_number, &f->number) ||
+        !carrier_table_read_pair(r, json, base, "country", &f->has_country, &f->country))
         return false;
     if (!f->provider.n && !f->has_country)
-        return wrong(r, member_path(r, base, "provider"), "must be given, or country");
+        return carrier_table_wrong(
+            r, member_path(r, base, "provider"), "must be given, or country");
     return !f->provider.n || table_provider(r->t, f->provider) ||
-           wrong(r, member_path(r, base, "provider"), "must be the id of a provider");
+           carrier_table_wrong(r, member_path(r, base, "provider"), "must be the id of a provider");
 }
 
 /* ---- providers, countries ---- */
 
-static bool read_provider(
+static bool carrier_table_read_provider(
     struct reading *r, const wharf_json *json, const char *base, struct provider *p)
 {
     const wharf_json *marketplace;
 
     if (W->json->type(json) != WHARF_J_OBJECT)
-        return wrong(r, base, "must be an object");
+        return carrier_table_wrong(r, base, "must be an object");
     marketplace = W->json->get(json, "marketplace");
     if (marketplace && !W->json->truth(marketplace, &p->marketplace))
-        return wrong(r, member_path(r, base, "marketplace"), "must be true or false");
+        return carrier_table_wrong(r, member_path(r, base, "marketplace"), "must be true or false");
     return need_text(r, json, base, "id", &p->id) && need_text(r, json, base, "name", &p->name) &&
-           read_text(r, json, base, "country_code", &p->country_code) &&
-           read_text(r, json, base, "url", &p->url) &&
-           read_text(r, json, base, "support_url", &p->support_url) &&
-           read_text(r, json, base, "support_phone", &p->support_phone) &&
-           read_text(r, json, base, "support_email", &p->support_email) &&
-           read_text(r, json, base, "logo_url", &p->logo_url);
+           carrier_table_read_text(r, json, base, "country_code", &p->country_code) &&
+           carrier_table_read_text(r, json, base, "url", &p->url) &&
+           carrier_table_read_text(r, json, base, "support_url", &p->support_url) &&
+           carrier_table_read_text(r, json, base, "support_phone", &p->support_phone) &&
+           carrier_table_read_text(r, json, base, "support_email", &p->support_email) &&
+           carrier_table_read_text(r, json, base, "logo_url", &p->logo_url);
 }
 
-static bool read_list(struct reading *r, const wharf_json *list, const char *path, size_t *ret_n)
+static bool carrier_table_read_list(
+    struct reading *r, const wharf_json *list, const char *path, size_t *ret_n)
 {
     *ret_n = list ? W->json->count(list) : 0;
-    return !list || W->json->type(list) == WHARF_J_ARRAY || wrong(r, path, "must be an array");
+    return !list || W->json->type(list) == WHARF_J_ARRAY ||
+           carrier_table_wrong(r, path, "must be an array");
 }
 
 static bool read_countries(struct reading *r, const wharf_json *all)
@@ -366,40 +385,41 @@ static bool read_countries(struct reading *r, const wharf_json *all)
         wharf_str id;
 
         if (W->json->key(m).n != 2 || !W->json->text(m, &id) || !table_provider(r->t, id))
-            return wrong(r, member_path(r, "countries", W->json->key(m).p),
+            return carrier_table_wrong(r, member_path(r, "countries", W->json->key(m).p),
                 "must be two letters and the id of a provider");
         memcpy(c->code, W->json->key(m).p, 2);
-        c->provider = keep(r, id);
+        c->provider = carrier_table_keep(r, id);
     }
     return true;
 }
 
-static bool finish(struct reading *r, bool ok, const char **ret_path, const char **ret_problem)
+static bool carrier_table_finish(
+    struct reading *r, bool ok, const char **ret_path, const char **ret_problem)
 {
     *ret_path = r->path;
     *ret_problem = r->problem;
     return ok;
 }
 
-static bool read_all(struct reading *r, const wharf_json *json)
+static bool carrier_table_read_all(struct reading *r, const wharf_json *json)
 {
     const wharf_json *providers = W->json->get(json, "providers"),
                      *formats = W->json->get(json, "formats");
     size_t n_providers, n_formats;
 
     if (W->json->type(json) != WHARF_J_OBJECT)
-        return wrong(r, "", "must be an object");
-    if (!read_text(r, json, "", "fallback_url", &r->t->fallback_url) ||
-        !read_list(r, providers, "providers", &n_providers) ||
-        !read_list(r, formats, "formats", &n_formats) ||
-        !read_names(r, W->json->get(json, "names")))
+        return carrier_table_wrong(r, "", "must be an object");
+    if (!carrier_table_read_text(r, json, "", "fallback_url", &r->t->fallback_url) ||
+        !carrier_table_read_list(r, providers, "providers", &n_providers) ||
+        !carrier_table_read_list(r, formats, "formats", &n_formats) ||
+        !carrier_table_read_names(r, W->json->get(json, "names")))
         return false;
     r->t->providers = memory_alloc(r->m, n_providers * sizeof(*r->t->providers));
     for (const wharf_json *e = n_providers ? W->json->at(providers, 0) : NULL; e;
          e = W->json->next(e)) {
         size_t i = r->t->n_providers++;
 
-        if (!read_provider(
+        if (!carrier_table_read_provider(
                 r, e, W->mem->format(r->m->req, "providers.%zu", i).p, &r->t->providers[i]))
             return false;
     }
@@ -408,8 +428,8 @@ static bool read_all(struct reading *r, const wharf_json *json)
          e = W->json->next(e)) {
         size_t i = r->t->n_formats;
 
-        if (!read_format(r, e, W->mem->format(r->m->req, "formats.%zu", i).p, WHARF_S(""),
-                &r->t->formats[i]))
+        if (!carrier_table_read_format(r, e, W->mem->format(r->m->req, "formats.%zu", i).p,
+                WHARF_S(""), &r->t->formats[i]))
             return false;
         r->t->n_formats++;
     }
@@ -422,7 +442,7 @@ bool table_read(struct memory *m, const wharf_json *json, const struct table *be
     struct reading r = {.m = m, .t = ret};
 
     *ret = (struct table){.below = below};
-    return finish(&r, read_all(&r, json), ret_path, ret_problem);
+    return carrier_table_finish(&r, carrier_table_read_all(&r, json), ret_path, ret_problem);
 }
 
 static bool read_custom(struct reading *r, const wharf_json *json, size_t i)
@@ -431,12 +451,12 @@ static bool read_custom(struct reading *r, const wharf_json *json, size_t i)
     const wharf_json *formats = W->json->get(json, "formats");
     struct provider *p = &r->t->providers[r->t->n_providers++];
 
-    if (!read_provider(r, json, base, p))
+    if (!carrier_table_read_provider(r, json, base, p))
         return false;
     for (const wharf_json *e = formats ? W->json->at(formats, 0) : NULL; e; e = W->json->next(e)) {
         size_t k = r->t->n_formats;
 
-        if (!read_format(
+        if (!carrier_table_read_format(
                 r, e, W->mem->format(r->m->req, "%s.formats", base).p, p->id, &r->t->formats[k]))
             return false;
         r->t->n_formats++;
@@ -459,7 +479,7 @@ bool table_read_custom(struct memory *m, const wharf_json *custom, const struct 
     for (const wharf_json *e = n ? W->json->at(custom, 0) : NULL; e && ok;
          e = W->json->next(e), i++)
         ok = read_custom(&r, e, i);
-    return finish(&r, ok, ret_path, ret_problem);
+    return carrier_table_finish(&r, ok, ret_path, ret_problem);
 }
 
 /* ---- looking up ---- */

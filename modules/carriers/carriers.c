@@ -34,7 +34,7 @@ static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *n
 
 /* ---- start ---- */
 
-static wharf_status tell(
+static wharf_status carriers_tell(
     wharf_plugin *self, wharf_req *req, const char *file, const char *path, const char *problem)
 {
     W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file,
@@ -43,7 +43,7 @@ static wharf_status tell(
         req, ERR_VALIDATION_FAILED, NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
 }
 
-static wharf_status read_file(
+static wharf_status carriers_read_file(
     wharf_req *req, const char *name, wharf_str *ret, const char **ret_problem)
 {
     FILE *f = fopen(name, "re");
@@ -70,14 +70,14 @@ static wharf_status read_operators(wharf_plugin *self, wharf_req *req, wharf_str
     const wharf_json *json;
     wharf_str text;
 
-    if (read_file(req, name.p, &text, &problem) != WHARF_OK)
-        return tell(self, req, name.p, path, problem);
+    if (carriers_read_file(req, name.p, &text, &problem) != WHARF_OK)
+        return carriers_tell(self, req, name.p, path, problem);
     problem = "is not JSON";
     if (W->json->parse(req, text, &json) != WHARF_OK)
-        return tell(self, req, name.p, path, problem);
+        return carriers_tell(self, req, name.p, path, problem);
     operators_table = carriers_table;
     if (!table_read(&m, json, &operators_table, &carriers_table, &path, &problem))
-        return tell(self, req, name.p, path, problem);
+        return carriers_tell(self, req, name.p, path, problem);
     return WHARF_OK;
 }
 
@@ -86,7 +86,7 @@ static bool good_prefix(wharf_str s)
     return s.n >= 2 && s.n <= 16 && strspn(s.p, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == s.n;
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status carriers_start(wharf_plugin *self, wharf_req *req)
 {
     struct memory m = {req, self};
     const char *path = "", *problem = "is not JSON";
@@ -97,10 +97,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     carriers_config = W->service(self, "wharf.config", 1, 2);
     if (W->json->parse(req, (wharf_str)EMBEDDED, &json) != WHARF_OK ||
         !table_read(&m, json, NULL, &carriers_table, &path, &problem))
-        return tell(self, req, "schemas/carriers.json", path, problem);
+        return carriers_tell(self, req, "schemas/carriers.json", path, problem);
     if (carriers_config && carriers_config->text(self, "tracking_prefix", &prefix)) {
         if (!good_prefix(prefix))
-            return tell(self, req, "configuration", "carriers.tracking_prefix",
+            return carriers_tell(self, req, "configuration", "carriers.tracking_prefix",
                 "must have 2 to 16 of 0-9 and A-Z");
         carriers_prefix = prefix;
     }
@@ -114,7 +114,7 @@ static const wharf_route routes[] = {
     {ROUTE_LIST, .handler = providers_list},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void carriers_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const wharf_hooks organization = {
         .head = WHARF_HEAD(wharf_hooks), .normalize = settings_normalize};
@@ -127,8 +127,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = carriers_declare,
+        .start = carriers_start};
 
     W = host;
     return &desc;

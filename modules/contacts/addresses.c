@@ -17,7 +17,7 @@ wharf_status contacts_thread(wharf_plugin *self, void **ret_state)
     return WHARF_OK;
 }
 
-static wharf_status country_of(wharf_req *req, wharf_str *ret)
+static wharf_status addresses_country_of(wharf_req *req, wharf_str *ret)
 {
     struct asked *a = W->req->thread_local_state(req);
     wharf_str organization = W->req->organization(req);
@@ -42,7 +42,7 @@ wharf_status contact_address(wharf_req *req, const wharf_json *input, wharf_str 
     const char *path, const wharf_json **ret)
 {
     wharf_str whole, country, text;
-    wharf_status s = country_of(req, &country);
+    wharf_status s = addresses_country_of(req, &country);
 
     if (s == WHARF_OK)
         s = contacts_places->address_in(req, input, line2, country, path, &whole);
@@ -89,7 +89,7 @@ wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-static void keep(wharf_req *req, struct ids *list, const wharf_json *address)
+static void addresses_keep(wharf_req *req, struct ids *list, const wharf_json *address)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -113,12 +113,12 @@ wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, siz
                          *first = field_json(recs[i], CONTACT_ADDRESS);
 
         if (W->res->sent(recs[i], CONTACT_ADDRESS) && is_value(first))
-            keep(req, &list, first);
+            addresses_keep(req, &list, first);
         if (!W->res->sent(recs[i], CONTACT_ALTERNATE_ADDRESSES) || !others)
             continue;
         for (const wharf_json *m = W->json->at(others, 0); m; m = W->json->next(m)) {
             if (is_value(m))
-                keep(req, &list, m);
+                addresses_keep(req, &list, m);
         }
     }
     return list.n ? contacts_places->remember(req, list.p, list.n) : WHARF_OK;

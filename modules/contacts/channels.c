@@ -81,7 +81,7 @@ static wharf_str form(wharf_req *req, wharf_str s)
     return contacts_forms->search_form(req, s, "");
 }
 
-static wharf_str part(const wharf_json *address, const char *key)
+static wharf_str channels_part(const wharf_json *address, const char *key)
 {
     const wharf_json *v = address ? W->json->get(address, key) : NULL;
     wharf_str s = {"", 0};
@@ -91,7 +91,7 @@ static wharf_str part(const wharf_json *address, const char *key)
     return s;
 }
 
-static void found(struct channels *c, enum channel_kind by, double score, wharf_str value)
+static void channels_found(struct channels *c, enum channel_kind by, double score, wharf_str value)
 {
     score = score_round(score); /* as it is shown, so that what is shown adds up */
     c->reported[by] = true;
@@ -126,7 +126,7 @@ static void compare_name(const struct label *l, wharf_str text, bool other, stru
         name_compare(&l->name.name, &room->name, l->fuzziness, &s);
     if (s.score > best->score.score)
         *best = (struct best_name){s, other};
-    found(c, BY_NAME, s.score, text);
+    channels_found(c, BY_NAME, s.score, text);
 }
 
 /* Compares with the contact's business: a label without a name, or with one that is nearly
@@ -141,7 +141,7 @@ static void compare_business_name(const struct label *l, wharf_str text, struct 
     c->name_v3 = score > c->name_v3 ? score : c->name_v3;
     if (score <= c->score[BY_NAME])
         return;
-    found(c, BY_NAME, score, text);
+    channels_found(c, BY_NAME, score, text);
     best->score = (struct name_score){
         .kind = score >= NAME_OF_BUSINESS ? MATCH_EXACT : MATCH_PARTIAL};
 }
@@ -198,14 +198,15 @@ static void compare_business(const struct label *l, const struct party *p, struc
     for (size_t i = 0; l->business.n && i < 2; i++) {
         business_clean(form(l->req, own[i]), other);
         if (own[i].n)
-            found(c, BY_BUSINESS, business_compare(&l->business, other, l->fuzziness), own[i]);
+            channels_found(
+                c, BY_BUSINESS, business_compare(&l->business, other, l->fuzziness), own[i]);
     }
     for (const wharf_json *m = l->business.n && p->groups ? W->json->at(p->groups, 0) : NULL; m;
          m = W->json->next(m)) {
         if (!W->json->text(m, &s))
             continue;
         business_clean(form(l->req, s), other);
-        found(c, BY_BUSINESS, business_compare(&l->business, other, l->fuzziness), s);
+        channels_found(c, BY_BUSINESS, business_compare(&l->business, other, l->fuzziness), s);
     }
     c->marked[BUSINESS_EXACT] = c->score[BY_BUSINESS] >= EXACT_FROM;
     c->marked[BUSINESS_FUZZY] = !c->marked[BUSINESS_EXACT] && c->score[BY_BUSINESS] >= FUZZY_FROM;
@@ -213,7 +214,7 @@ static void compare_business(const struct label *l, const struct party *p, struc
 
 /* ---- addresses ---- */
 
-static bool has_digit(wharf_str w)
+static bool channels_has_digit(wharf_str w)
 {
     for (size_t i = 0; i < w.n; i++) {
         if (w.p[i] >= '0' && w.p[i] <= '9')
@@ -223,7 +224,7 @@ static bool has_digit(wharf_str w)
 }
 
 /* Takes the next word of a search form. Returns false when there is none. */
-static bool next_word(wharf_str *rest, wharf_str *ret)
+static bool channels_next_word(wharf_str *rest, wharf_str *ret)
 {
     const char *space = memchr(rest->p, ' ', rest->n);
     size_t n = space ? (size_t)(space - rest->p) : rest->n;
@@ -240,8 +241,8 @@ wharf_str unit_of(wharf_req *req, wharf_str line2)
 {
     wharf_str rest = form(req, line2), word, unit = {"", 0};
 
-    while (next_word(&rest, &word))
-        unit = has_digit(word) ? word : unit;
+    while (channels_next_word(&rest, &word))
+        unit = channels_has_digit(word) ? word : unit;
     return unit;
 }
 
@@ -253,28 +254,28 @@ struct place {
 /* Reads the place of an address. House numbers stand first or last. */
 static void read_place(wharf_req *req, const wharf_json *address, struct place *ret)
 {
-    wharf_str rest = form(req, part(address, "line1")), country = part(address, "country_code"),
-              street = rest, word, last = {"", 0};
+    wharf_str rest = form(req, channels_part(address, "line1")),
+              country = channels_part(address, "country_code"), street = rest, word, last = {"", 0};
     bool first = true;
 
     ret->number = (wharf_str){"", 0};
-    while (next_word(&rest, &word)) {
-        if (first && has_digit(word)) {
+    while (channels_next_word(&rest, &word)) {
+        if (first && channels_has_digit(word)) {
             ret->number = word;
             street = rest;
         }
         last = word;
         first = false;
     }
-    if (!ret->number.n && has_digit(last)) {
+    if (!ret->number.n && channels_has_digit(last)) {
         ret->number = last;
         street.n = (size_t)(last.p - street.p);
     }
     business_clean(W->mem->dup(req, street.p, street.n), &ret->street);
-    ret->postal = form(req, part(address, "postal_code"));
+    ret->postal = form(req, channels_part(address, "postal_code"));
     if (equal_folded(country, WHARF_S("US")) && ret->postal.n > 5)
         ret->postal.n = 5;
-    ret->city = form(req, part(address, "city"));
+    ret->city = form(req, channels_part(address, "city"));
 }
 
 static void compare_address(
@@ -305,7 +306,7 @@ static void compare_address(
     score = got / all;
     if (score <= c->score[BY_ADDRESS] && c->reported[BY_ADDRESS])
         return;
-    found(c, BY_ADDRESS, score, part(address, "formatted_address"));
+    channels_found(c, BY_ADDRESS, score, channels_part(address, "formatted_address"));
     c->marked[ADDRESS_EXACT] = score >= EXACT_FROM;
     c->marked[POSTAL_CODE] = likeness[0] > 0;
     c->marked[STREET_NUMBER] = likeness[1] > 0;
@@ -319,12 +320,12 @@ static void compare_addresses(const struct label *l, const struct party *p, stru
     read_place(l->req, l->address, mine);
     for (const wharf_json *m = p->addresses ? W->json->at(p->addresses, 0) : NULL; m;
          m = W->json->next(m)) {
-        wharf_str unit = unit_of(l->req, part(m, "line2"));
+        wharf_str unit = unit_of(l->req, channels_part(m, "line2"));
 
         if (l->address)
             compare_address(l, mine, m, c);
         if (l->unit.n && unit.n)
-            found(c, BY_UNIT, wharf_same(l->unit, unit), unit);
+            channels_found(c, BY_UNIT, wharf_same(l->unit, unit), unit);
     }
     c->marked[UNIT_EXACT] = c->score[BY_UNIT] > 0;
 }
@@ -336,7 +337,7 @@ static void compare_phone(const struct label *l, wharf_str phone, struct channel
     char tail[PHONE_TAIL + 1];
 
     if (last_digits(phone, tail, sizeof(tail)))
-        found(c, BY_PHONE, !strcmp(tail, l->tail), phone);
+        channels_found(c, BY_PHONE, !strcmp(tail, l->tail), phone);
 }
 
 static void compare_reach(const struct label *l, const struct party *p, struct channels *c)
@@ -346,7 +347,7 @@ static void compare_reach(const struct label *l, const struct party *p, struct c
     for (const wharf_json *m = l->email.n && p->emails ? W->json->at(p->emails, 0) : NULL; m;
          m = W->json->next(m)) {
         if (W->json->text(m, &s))
-            found(c, BY_EMAIL, equal_folded(s, l->email), s);
+            channels_found(c, BY_EMAIL, equal_folded(s, l->email), s);
     }
     if (l->tail[0])
         compare_phone(l, p->phone, c);
@@ -368,7 +369,7 @@ void label_compare(const struct label *label, const struct party *contact, struc
     compare_addresses(label, contact, ret);
     compare_reach(label, contact, ret);
     if (contact->remembered)
-        found(ret, BY_HISTORY, 1, contact->name);
+        channels_found(ret, BY_HISTORY, 1, contact->name);
     ret->marked[REMEMBERED] = contact->remembered;
     ret->marked[LOCATION] = contact->here;
 }

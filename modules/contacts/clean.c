@@ -19,7 +19,7 @@ static bool is_mark(wharf_str w)
     return w.n == 1 && (*w.p == ',' || *w.p == '#' || *w.p == '/');
 }
 
-static void split(wharf_str text, struct words *ret)
+static void clean_split(wharf_str text, struct words *ret)
 {
     const char *p = text.p, *end = text.p + text.n;
 
@@ -44,7 +44,7 @@ static size_t real(const wharf_str *w, size_t n)
     return count;
 }
 
-static void cut(struct words *s, size_t at, size_t n)
+static void clean_cut(struct words *s, size_t at, size_t n)
 {
     memmove(s->w + at, s->w + at + n, (s->n - at - n) * sizeof(*s->w));
     s->n -= n;
@@ -85,7 +85,7 @@ static void business_of(const wharf_str *w, size_t n, struct name *ret);
 static void whom(struct words *s, struct name *business)
 {
     for (size_t n; (n = leading_words(s)) > 0 && real(s->w + n, s->n - n) > 0;)
-        cut(s, 0, n);
+        clean_cut(s, 0, n);
     for (size_t i = 1; i < s->n; i++) {
         size_t n = care_of(s, i);
 
@@ -95,7 +95,7 @@ static void whom(struct words *s, struct name *business)
             s->n = i;
         } else if (is_attn(s->w[i]) && real(s->w, i) && real(s->w + i + 1, s->n - i - 1)) {
             business_of(s->w, i, business);
-            cut(s, 0, i + 1);
+            clean_cut(s, 0, i + 1);
             i = 0;
         }
     }
@@ -103,7 +103,7 @@ static void whom(struct words *s, struct name *business)
 
 /* ---- step 2: the unit ---- */
 
-static bool has_digit(wharf_str w)
+static bool clean_has_digit(wharf_str w)
 {
     for (size_t i = 0; i < w.n; i++) {
         if (w.p[i] >= '0' && w.p[i] <= '9')
@@ -117,7 +117,7 @@ static wharf_str take_unit(struct words *s)
     size_t n = s->n;
     wharf_str unit;
 
-    if (n < 3 || !has_digit(s->w[n - 1]) ||
+    if (n < 3 || !clean_has_digit(s->w[n - 1]) ||
         !(is(s->w[n - 2], "#") || word_of(s->w[n - 2].p, s->w[n - 2].n)->kinds & WORD_UNIT))
         return (wharf_str){"", 0};
     unit = s->w[n - 1];
@@ -134,7 +134,7 @@ static wharf_str take_unit(struct words *s)
 
 /* ---- step 3: phrases ---- */
 
-static size_t found_at(const struct words *s, size_t i, const struct words *phrase)
+static size_t clean_found_at(const struct words *s, size_t i, const struct words *phrase)
 {
     for (size_t k = 0; k < phrase->n; k++) {
         if (i + k >= s->n || s->w[i + k].n != phrase->w[k].n ||
@@ -145,28 +145,29 @@ static size_t found_at(const struct words *s, size_t i, const struct words *phra
 }
 
 /* Returns the length of the longest of the phrases that begin here. */
-static size_t longest(const struct words *s, size_t i, const wharf_str *ignore, size_t n_ignore)
+static size_t clean_longest(
+    const struct words *s, size_t i, const wharf_str *ignore, size_t n_ignore)
 {
     struct words phrase;
     size_t most = 0, n;
 
     for (size_t k = 0; k < n_ignore; k++) {
-        split(ignore[k], &phrase);
-        n = found_at(s, i, &phrase);
+        clean_split(ignore[k], &phrase);
+        n = clean_found_at(s, i, &phrase);
         most = n > most ? n : most;
     }
     return most;
 }
 
-static void leave_out(struct words *s, const wharf_str *ignore, size_t n_ignore)
+static void clean_leave_out(struct words *s, const wharf_str *ignore, size_t n_ignore)
 {
     struct words before = *s;
 
     for (size_t i = 0; n_ignore && i < s->n;) {
-        size_t n = longest(s, i, ignore, n_ignore);
+        size_t n = clean_longest(s, i, ignore, n_ignore);
 
         if (n)
-            cut(s, i, n);
+            clean_cut(s, i, n);
         else
             i++;
     }
@@ -185,7 +186,7 @@ static bool any_of(const wharf_str *w, size_t n, uint32_t kind)
     return false;
 }
 
-static bool all_of(const wharf_str *w, size_t n, uint32_t kind)
+static bool clean_all_of(const wharf_str *w, size_t n, uint32_t kind)
 {
     for (size_t i = 0; i < n; i++) {
         if (!(word_of(w[i].p, w[i].n)->kinds & kind))
@@ -207,7 +208,7 @@ static void turn_round(struct words *s)
     }
     right = s->n - at - 1;
     if (commas == 1 && at >= 1 && at <= 3 && right >= 1 && right <= 3 &&
-        !all_of(s->w + at + 1, right, WORD_SUFFIX) && !any_of(s->w, s->n, WORD_LEGAL)) {
+        !clean_all_of(s->w + at + 1, right, WORD_SUFFIX) && !any_of(s->w, s->n, WORD_LEGAL)) {
         turned.n = s->n;
         memcpy(turned.w, s->w + at + 1, right * sizeof(*s->w));
         memcpy(turned.w + right, s->w, (at + 1) * sizeof(*s->w));
@@ -215,7 +216,7 @@ static void turn_round(struct words *s)
     }
     for (size_t i = 0; i < s->n;) {
         if (is_mark(s->w[i]))
-            cut(s, i, 1);
+            clean_cut(s, i, 1);
         else
             i++;
     }
@@ -228,7 +229,7 @@ static int titles(struct words *s)
     int generation = 0;
 
     while (s->n > 1 && word_of(s->w[0].p, s->w[0].n)->kinds & WORD_TITLE)
-        cut(s, 0, 1);
+        clean_cut(s, 0, 1);
     while (s->n > 1 && word_of(s->w[s->n - 1].p, s->w[s->n - 1].n)->kinds & WORD_SUFFIX) {
         int g = word_of(s->w[s->n - 1].p, s->w[s->n - 1].n)->generation;
 
@@ -285,7 +286,7 @@ void business_clean(wharf_str search_form, struct name *ret)
 {
     struct words s;
 
-    split(search_form, &s);
+    clean_split(search_form, &s);
     business_of(s.w, s.n, ret);
 }
 
@@ -297,10 +298,10 @@ void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore,
 
     ret->business.n = 0;
     ret->business.generation = 0;
-    split(search_form, &s);
+    clean_split(search_form, &s);
     whom(&s, &ret->business);
     ret->unit = take_unit(&s);
-    leave_out(&s, ignore, n_ignore);
+    clean_leave_out(&s, ignore, n_ignore);
     turn_round(&s);
     if (!(flags & CLEAN_KEEP_TITLES))
         generation = titles(&s);

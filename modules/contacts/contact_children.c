@@ -95,7 +95,8 @@ struct wish {
     wharf_str id;
 };
 
-static wharf_status bad(const struct wish *w, const char *member, const char *message)
+static wharf_status contact_children_bad(
+    const struct wish *w, const char *member, const char *message)
 {
     const char *at = W->mem->format(w->req, "%s%s%s", w->path, *member ? "." : "", member).p;
 
@@ -104,7 +105,7 @@ static wharf_status bad(const struct wish *w, const char *member, const char *me
 
 /* Reads a list of the input: ids, each once, of groups of this kind. whole: the input is the
  * list. */
-static wharf_status read_list(
+static wharf_status contact_children_read_list(
     const struct wish *w, const wharf_json *list, const char *name, struct ids *ret)
 {
     static const char sql[] =
@@ -118,7 +119,7 @@ static wharf_status read_list(
         return WHARF_OK;
     if (W->json->type(list) != WHARF_J_ARRAY || ret->n != W->json->count(list) ||
         ret->n > GROUPS_MAX)
-        return bad(w, name, "must be an array of up to 200 ids of groups");
+        return contact_children_bad(w, name, "must be an array of up to 200 ids of groups");
     for (size_t i = 0; i < ret->n; i++) {
         struct ids before = {ret->p, i};
         wharf_val args[3] = {wharf_text(W->req->organization(w->req)), wharf_text(ret->p[i]),
@@ -129,16 +130,18 @@ static wharf_status read_list(
         if (s != WHARF_OK)
             return s;
         if (ids_have(&before, ret->p[i]))
-            return bad(w, set ? name : W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
+            return contact_children_bad(w,
+                set ? name : W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
                 "has an id twice; send each once");
         else if (!W->db->count(rows))
-            bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
+            contact_children_bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
                 "names no group of this kind");
     }
     return W->err->current(w->req);
 }
 
-static wharf_status change(const struct wish *w, const struct ids *groups, const char *verb)
+static wharf_status contact_children_change(
+    const struct wish *w, const struct ids *groups, const char *verb)
 {
     wharf_out *out = W->json->builder(w->req);
     const wharf_json *body;
@@ -157,7 +160,7 @@ static wharf_status change(const struct wish *w, const struct ids *groups, const
     return s;
 }
 
-static wharf_status groups_of(const struct wish *w, struct ids *ret)
+static wharf_status contact_children_groups_of(const struct wish *w, struct ids *ret)
 {
     static const char sql[] =
         "SELECT id FROM contacts.contact_group WHERE organization_id = $1::text"
@@ -184,14 +187,14 @@ static struct ids ids_both(wharf_req *req, const struct ids *a, const struct ids
     return ids_without(req, a, &missing);
 }
 
-static wharf_status join(wharf_req *req, const char *kind, wharf_str id, const wharf_json *input,
-    const char *path, bool *ret_changed)
+static wharf_status contact_children_join(wharf_req *req, const char *kind, wharf_str id,
+    const wharf_json *input, const char *path, bool *ret_changed)
 {
     const struct wish w = {req, kind, path, id};
     bool whole = W->json->type(input) == WHARF_J_ARRAY;
     const wharf_json *set = whole ? input : W->json->get(input, "set"), *add = NULL, *remove = NULL;
     struct ids now, wanted, more, less;
-    wharf_status s = groups_of(&w, &now);
+    wharf_status s = contact_children_groups_of(&w, &now);
 
     *ret_changed = false;
     if (!whole) {
@@ -199,16 +202,17 @@ static wharf_status join(wharf_req *req, const char *kind, wharf_str id, const w
         remove = W->json->get(input, "remove");
     }
     if (set && (add || remove))
-        return bad(&w, "set", "replaces; send it without add and remove");
+        return contact_children_bad(&w, "set", "replaces; send it without add and remove");
     if (s == WHARF_OK)
-        s = read_list(&w, set, whole ? "" : "set", &wanted);
+        s = contact_children_read_list(&w, set, whole ? "" : "set", &wanted);
     if (s == WHARF_OK)
-        s = read_list(&w, add, "add", &more);
+        s = contact_children_read_list(&w, add, "add", &more);
     if (s == WHARF_OK)
-        s = read_list(&w, remove, "remove", &less);
+        s = contact_children_read_list(&w, remove, "remove", &less);
     for (size_t i = 0; s == WHARF_OK && i < more.n; i++) {
         if (ids_have(&less, more.p[i]))
-            s = bad(&w, W->mem->format(req, "add.%zu", i).p, "is in both lists; say either");
+            s = contact_children_bad(
+                &w, W->mem->format(req, "add.%zu", i).p, "is in both lists; say either");
     }
     if (s != WHARF_OK)
         return s;
@@ -219,16 +223,16 @@ static wharf_status join(wharf_req *req, const char *kind, wharf_str id, const w
     more = ids_without(req, &more, &now);
     less = ids_both(req, &less, &now);
     *ret_changed = more.n || less.n;
-    s = change(&w, &more, "add");
-    return s == WHARF_OK ? change(&w, &less, "remove") : s;
+    s = contact_children_change(&w, &more, "add");
+    return s == WHARF_OK ? contact_children_change(&w, &less, "remove") : s;
 }
 
 const wharf_contacts_groups_api contacts_groups = {
-    WHARF_HEAD(wharf_contacts_groups_api), children, join};
+    WHARF_HEAD(wharf_contacts_groups_api), children, contact_children_join};
 
 /* ---- deleted locations leave their groups ---- */
 
-static wharf_status location_written(
+static wharf_status contact_children_location_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct wish w = {.req = req, .kind = "location", .path = "groups"};
@@ -237,9 +241,10 @@ static wharf_status location_written(
 
     (void)new_rec;
     w.id = W->res->id(old_rec);
-    s = groups_of(&w, &groups);
-    return s == WHARF_OK ? change(&w, &groups, "remove") : s;
+    s = contact_children_groups_of(&w, &groups);
+    return s == WHARF_OK ? contact_children_change(&w, &groups, "remove") : s;
 }
 
-const wharf_hooks contacts_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = location_written, .ops = WHARF_DELETE};
+const wharf_hooks contacts_location_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = contact_children_location_written,
+    .ops = WHARF_DELETE};

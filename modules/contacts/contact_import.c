@@ -156,7 +156,7 @@ static wharf_status write_chunk(struct writing *w, struct chunk *c)
     return s;
 }
 
-static wharf_status take_row(struct writing *w, wharf_import *in, size_t row)
+static wharf_status contact_import_take_row(struct writing *w, wharf_import *in, size_t row)
 {
     bool group = file_group_row(w->r, in);
     struct chunk *c = group ? &w->groups : &w->contacts;
@@ -168,7 +168,7 @@ static wharf_status take_row(struct writing *w, wharf_import *in, size_t row)
     return s;
 }
 
-static wharf_status write_rows(struct writing *w)
+static wharf_status contact_import_write_rows(struct writing *w)
 {
     struct reading *r = w->r;
     wharf_import *in = file_rows(r);
@@ -184,7 +184,7 @@ static wharf_status write_rows(struct writing *w)
                w->bytes < BYTES_AT_ONCE &&
                (more = contacts_files->next(in) == WHARF_IMPORT_ROW && row < r->n_rows)) {
             if (r->good[row])
-                s = take_row(w, in, row);
+                s = contact_import_take_row(w, in, row);
             row++;
         }
         if (s == WHARF_OK)
@@ -242,7 +242,8 @@ static wharf_status delete_all(wharf_req *req, size_t *ret_n)
     return s;
 }
 
-static wharf_status tell(const struct writing *w, wharf_str import_id, size_t deleted)
+static wharf_status contact_import_tell(
+    const struct writing *w, wharf_str import_id, size_t deleted)
 {
     wharf_req *req = w->r->req;
     wharf_out *out = W->json->builder(req);
@@ -262,7 +263,7 @@ static wharf_status tell(const struct writing *w, wharf_str import_id, size_t de
 
 /* ---- the request ---- */
 
-static int by_row(const void *x, const void *y)
+static int contact_import_by_row(const void *x, const void *y)
 {
     const struct issue *a = x, *b = y;
 
@@ -271,7 +272,7 @@ static int by_row(const void *x, const void *y)
 
 static void put_issues(struct reading *r, wharf_out *out)
 {
-    qsort(r->issues, r->n_issues, sizeof(*r->issues), by_row);
+    qsort(r->issues, r->n_issues, sizeof(*r->issues), contact_import_by_row);
     W->json->open(out, "issues", '[');
     for (size_t i = 0; i < r->n_issues; i++) {
         W->json->open(out, NULL, '{');
@@ -299,7 +300,7 @@ static void put_warnings(struct reading *r, wharf_out *out)
     W->json->close(out);
 }
 
-static void answer(const struct writing *w, size_t deleted)
+static void contact_import_answer(const struct writing *w, size_t deleted)
 {
     wharf_req *req = w->r->req;
     size_t skipped = w->r->n_rows - w->n_written;
@@ -323,7 +324,7 @@ static void answer(const struct writing *w, size_t deleted)
 }
 
 /* Reads csv_url and overwrite, and nothing else. */
-static wharf_status read_request(
+static wharf_status contact_import_read_request(
     wharf_req *req, const wharf_json *body, wharf_str *ret_url, bool *ret_overwrite)
 {
     const wharf_json *overwrite = W->json->get(body, "overwrite");
@@ -354,7 +355,7 @@ static wharf_status replace_all(struct writing *w, bool overwrite, size_t *ret_d
     if (s == WHARF_OK && overwrite)
         s = delete_all(req, ret_deleted);
     if (s == WHARF_OK)
-        s = write_rows(w);
+        s = contact_import_write_rows(w);
     if (s == WHARF_OK && w->n_written)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -362,7 +363,7 @@ static wharf_status replace_all(struct writing *w, bool overwrite, size_t *ret_d
     return s;
 }
 
-static wharf_status write_file(struct reading *r, bool overwrite)
+static wharf_status contact_import_write_file(struct reading *r, bool overwrite)
 {
     wharf_str import_id = W->req->new_id(r->req, "import");
     struct writing *w = W->mem->alloc(r->req, sizeof(*w));
@@ -377,9 +378,9 @@ static wharf_status write_file(struct reading *r, bool overwrite)
     if (r->n_good)
         s = replace_all(w, overwrite, &deleted);
     if (s == WHARF_OK)
-        s = tell(w, import_id, deleted);
+        s = contact_import_tell(w, import_id, deleted);
     if (s == WHARF_OK)
-        answer(w, deleted);
+        contact_import_answer(w, deleted);
     return s;
 }
 
@@ -388,7 +389,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     struct reading *r = W->mem->alloc(req, sizeof(*r));
     wharf_str url;
     bool overwrite;
-    wharf_status s = read_request(req, body, &url, &overwrite);
+    wharf_status s = contact_import_read_request(req, body, &url, &overwrite);
 
     if (s == WHARF_OK && overwrite && !contacts_keys->caller(req)->all_locations)
         s = W->err->fail(req, ERR_LOCATION_ACCESS, NULL,
@@ -400,7 +401,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     if (s == WHARF_OK)
         s = file_judge(r);
     if (s == WHARF_OK)
-        s = write_file(r, overwrite);
+        s = contact_import_write_file(r, overwrite);
     file_close(r);
     return s;
 }

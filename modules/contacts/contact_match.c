@@ -37,19 +37,19 @@ struct search {
     size_t n;
 };
 
-static int whole(double score)
+static int contact_match_whole(double score)
 {
     return (int)floor(score * 10000 + 0.5);
 }
 
-static wharf_val decimal(double score)
+static wharf_val contact_match_decimal(double score)
 {
-    return val_decimal(whole(score), 4);
+    return val_decimal(contact_match_whole(score), 4);
 }
 
 /* ---- the label ---- */
 
-static wharf_str member(const wharf_json *object, const char *key)
+static wharf_str contact_match_member(const wharf_json *object, const char *key)
 {
     const wharf_json *v = object ? W->json->get(object, key) : NULL;
     wharf_str s = {"", 0};
@@ -59,7 +59,7 @@ static wharf_str member(const wharf_json *object, const char *key)
     return s;
 }
 
-static wharf_str joined(wharf_req *req, const struct name *name)
+static wharf_str contact_match_joined(wharf_req *req, const struct name *name)
 {
     wharf_str all = {"", 0};
 
@@ -90,18 +90,20 @@ static void read_label(struct search *s)
     l->email = a->email;
     if (last_digits(a->phone, l->tail, sizeof(l->tail)) < 7)
         l->tail[0] = 0;
-    l->unit = l->name.unit.n ? l->name.unit : unit_of(s->req, member(a->address, "line2"));
-    if (!member(a->address, "hash").n ||
-        !wharf_same(member(a->address, "hash"), member(a->own_address, "hash")))
+    l->unit = l->name.unit.n ? l->name.unit
+                             : unit_of(s->req, contact_match_member(a->address, "line2"));
+    if (!contact_match_member(a->address, "hash").n ||
+        !wharf_same(
+            contact_match_member(a->address, "hash"), contact_match_member(a->own_address, "hash")))
         l->address = a->address;
-    s->words = joined(s->req, &l->name.name);
-    s->business_words = joined(s->req, &l->business);
+    s->words = contact_match_joined(s->req, &l->name.name);
+    s->business_words = contact_match_joined(s->req, &l->business);
 }
 
 /* ---- who is looked at ---- */
 
-static wharf_status take(struct search *s, const char *sql, const wharf_val *args, size_t n_args,
-    struct ids *all, size_t room)
+static wharf_status contact_match_take(struct search *s, const char *sql, const wharf_val *args,
+    size_t n_args, struct ids *all, size_t room)
 {
     const wharf_rows *rows;
     wharf_status status = W->db->query(s->req, sql, args, n_args, &rows);
@@ -120,15 +122,15 @@ static wharf_str business_asked(const struct search *s)
     return s->asked->business.n ? s->asked->business : s->business_words;
 }
 
-static wharf_status take_all(struct search *s, struct ids *all)
+static wharf_status contact_match_take_all(struct search *s, struct ids *all)
 {
     static const char known_sql[] = "SELECT contacts.known_as($1::text, $2::text, $3::integer)",
                       reached_sql[] = "SELECT contacts.reached($1::text, $2::text, $3::integer)";
     const struct label *l = &s->label;
     size_t room = 2 * CANDIDATES_MAX + 6 * OTHERS_MAX + s->asked->n_remembered;
     wharf_val most = wharf_integer(OTHERS_MAX),
-              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(business_asked(s)),
-                  most},
+              known[3] = {wharf_text(contact_match_member(l->address, "hash")),
+                  wharf_text(business_asked(s)), most},
               reached[3] = {wharf_text(l->email), wharf_text(wharf_z(l->tail)), most};
     struct ids named;
     wharf_status status = index_find(s->req, &l->name.name, &named);
@@ -142,9 +144,9 @@ static wharf_status take_all(struct search *s, struct ids *all)
     for (size_t i = 0; i < s->asked->n_remembered; i++)
         all->p[all->n++] = s->asked->remembered[i];
     if (status == WHARF_OK && (l->email.n || l->tail[0]))
-        status = take(s, reached_sql, reached, 3, all, room);
+        status = contact_match_take(s, reached_sql, reached, 3, all, room);
     if (status == WHARF_OK && (known[0].u.s.n || known[1].u.s.n))
-        status = take(s, known_sql, known, 3, all, room);
+        status = contact_match_take(s, known_sql, known, 3, all, room);
     return status;
 }
 
@@ -165,7 +167,7 @@ enum {
 
 static const char load_sql[] = QUERY_MATCH_LOAD;
 
-static wharf_str text_at(const wharf_rows *rows, size_t row, size_t column)
+static wharf_str contact_match_text_at(const wharf_rows *rows, size_t row, size_t column)
 {
     wharf_val v;
 
@@ -179,7 +181,7 @@ static const wharf_json *json_at(const wharf_rows *rows, size_t row, size_t colu
     return W->db->value(rows, row, column, WHARF_V_JSON, &v) ? v.u.j : NULL;
 }
 
-static bool holds(const wharf_json *list, wharf_str text)
+static bool contact_match_holds(const wharf_json *list, wharf_str text)
 {
     wharf_str s;
 
@@ -191,26 +193,27 @@ static bool holds(const wharf_json *list, wharf_str text)
     return false;
 }
 
-static void read_party(const struct search *s, const wharf_rows *rows, size_t i, struct party *p)
+static void contact_match_read_party(
+    const struct search *s, const wharf_rows *rows, size_t i, struct party *p)
 {
     const struct ids chosen = {(wharf_str *)s->asked->remembered, s->asked->n_remembered};
 
-    *p = (struct party){.id = text_at(rows, i, C_ID),
-        .name = text_at(rows, i, C_NAME),
-        .email = text_at(rows, i, C_EMAIL),
-        .phone = text_at(rows, i, C_PHONE),
-        .business = text_at(rows, i, C_BUSINESS),
-        .company = text_at(rows, i, C_COMPANY),
+    *p = (struct party){.id = contact_match_text_at(rows, i, C_ID),
+        .name = contact_match_text_at(rows, i, C_NAME),
+        .email = contact_match_text_at(rows, i, C_EMAIL),
+        .phone = contact_match_text_at(rows, i, C_PHONE),
+        .business = contact_match_text_at(rows, i, C_BUSINESS),
+        .company = contact_match_text_at(rows, i, C_COMPANY),
         .other_names = json_at(rows, i, C_NAMES),
         .emails = json_at(rows, i, C_EMAILS),
         .other_phones = json_at(rows, i, C_PHONES),
         .addresses = json_at(rows, i, C_ADDRESSES),
         .groups = json_at(rows, i, C_GROUPS),
-        .here = holds(json_at(rows, i, C_LOCATIONS), s->asked->location_id)};
+        .here = contact_match_holds(json_at(rows, i, C_LOCATIONS), s->asked->location_id)};
     p->remembered = ids_have(&chosen, p->id);
 }
 
-static wharf_status look(struct search *s)
+static wharf_status contact_match_look(struct search *s)
 {
     const wharf_caller *who = contacts_keys->caller(s->req);
     const struct label *l = &s->label;
@@ -220,7 +223,7 @@ static wharf_status look(struct search *s)
         wharf_truth(l->tail[0] != 0), wharf_truth(l->address || l->unit.n),
         wharf_truth(l->business.n > 0)};
     const wharf_rows *rows;
-    wharf_status status = take_all(s, &all);
+    wharf_status status = contact_match_take_all(s, &all);
 
     if (status != WHARF_OK)
         return status;
@@ -232,9 +235,9 @@ static wharf_status look(struct search *s)
     for (size_t i = 0; i < W->db->count(rows); i++) {
         struct candidate *x = &s->all[s->n];
 
-        read_party(s, rows, i, &x->party);
+        contact_match_read_party(s, rows, i, &x->party);
         label_compare(&s->label, &x->party, &x->c);
-        x->score = whole(label_relevance(&x->c, false));
+        x->score = contact_match_whole(label_relevance(&x->c, false));
         x->v3 = label_relevance(&x->c, true);
         x->points = label_points(&x->c);
         s->n += x->score > 0;
@@ -378,7 +381,7 @@ static bool tied(const struct search *s)
     return false;
 }
 
-static wharf_status order(struct search *s)
+static wharf_status contact_match_order(struct search *s)
 {
     wharf_status status = WHARF_OK;
 
@@ -398,7 +401,7 @@ static void put_channels(wharf_out *out, const struct candidate *x)
 {
     for (int i = 0; i < CHANNELS; i++) {
         if (x->c.score[i] > 0)
-            W->json->put(out, channel_names[i], decimal(score_round(x->c.score[i])));
+            W->json->put(out, channel_names[i], contact_match_decimal(score_round(x->c.score[i])));
     }
 }
 
@@ -409,10 +412,10 @@ static void put_search(wharf_out *out, const struct candidate *x)
     for (int i = 0; i < CHANNELS; i++)
         best = x->c.score[i] > best ? x->c.score[i] : best;
     W->json->open(out, "_search", '{');
-    W->json->put(out, "relevance_score", decimal(x->score / 10000.0));
-    W->json->put(out, "relevance_score_v4", decimal(x->score / 10000.0));
-    W->json->put(out, "combined", decimal(x->score / 10000.0));
-    W->json->put(out, "best", decimal(score_round(best)));
+    W->json->put(out, "relevance_score", contact_match_decimal(x->score / 10000.0));
+    W->json->put(out, "relevance_score_v4", contact_match_decimal(x->score / 10000.0));
+    W->json->put(out, "combined", contact_match_decimal(x->score / 10000.0));
+    W->json->put(out, "best", contact_match_decimal(score_round(best)));
     W->json->open(out, "per_field", '{');
     put_channels(out, x);
     W->json->close(out);
@@ -420,7 +423,7 @@ static void put_search(wharf_out *out, const struct candidate *x)
     W->json->open(out, "_searchV2", '{');
     W->json->open(out, "scores", '{');
     put_channels(out, x);
-    W->json->put(out, "_coverage", decimal(score_round(x->c.coverage)));
+    W->json->put(out, "_coverage", contact_match_decimal(score_round(x->c.coverage)));
     W->json->close(out);
     W->json->open(out, "matches", '[');
     for (int i = 0; i < CHANNELS; i++) {
@@ -445,15 +448,15 @@ static void put_markers(wharf_out *out, const char *key, const struct candidate 
     W->json->close(out);
 }
 
-static void put_candidate(wharf_out *out, const struct candidate *x)
+static void contact_match_put_candidate(wharf_out *out, const struct candidate *x)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", wharf_text(x->party.id));
     W->json->put(out, "name", wharf_text(x->party.name));
     W->json->put(out, "email", wharf_text_or_null(x->party.email));
     W->json->put(out, "phone", wharf_text_or_null(x->party.phone));
-    W->json->put(out, "relevance_score", decimal(x->score / 10000.0));
-    W->json->put(out, "relevance_score_v3", decimal(x->v3));
+    W->json->put(out, "relevance_score", contact_match_decimal(x->score / 10000.0));
+    W->json->put(out, "relevance_score_v3", contact_match_decimal(x->v3));
     put_search(out, x);
     put_markers(out, "match_markers", x);
     W->json->open(out, "match_marker_points", '{');
@@ -515,7 +518,7 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     put_markers(out, "matched_by", d->first);
     W->json->open(out, "unmatched_by", '[');
     for (int i = 0; d->first && i < CHANNELS; i++) {
-        if (d->first->c.reported[i] && whole(d->first->c.score[i]) < DISAGREE_BELOW)
+        if (d->first->c.reported[i] && contact_match_whole(d->first->c.score[i]) < DISAGREE_BELOW)
             W->json->put(out, NULL, wharf_text(wharf_z(channel_names[i])));
     }
     W->json->close(out);
@@ -525,7 +528,8 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     W->json->close(out);
 }
 
-static wharf_status find(wharf_req *req, const wharf_match_label *label, const wharf_json **ret)
+static wharf_status contact_match_find(
+    wharf_req *req, const wharf_match_label *label, const wharf_json **ret)
 {
     struct search *s = W->mem->alloc(req, sizeof(*s));
     size_t limit = label->limit < LIMIT_MAX ? label->limit : LIMIT_MAX;
@@ -536,7 +540,7 @@ static wharf_status find(wharf_req *req, const wharf_match_label *label, const w
     s->req = req;
     s->asked = label;
     read_label(s);
-    status = look(s);
+    status = contact_match_look(s);
     if (status != WHARF_OK)
         return status;
     qsort(s->all, s->n, sizeof(*s->all), by_relevance);
@@ -545,10 +549,10 @@ static wharf_status find(wharf_req *req, const wharf_match_label *label, const w
     W->json->put(out, "searched_name", wharf_text_or_null(s->words));
     W->json->put(out, "searched_business", wharf_text_or_null(s->business_words));
     put_decision(s, out, &d);
-    status = order(s);
+    status = contact_match_order(s);
     W->json->open(out, "matches", '[');
     for (size_t i = 0; i < s->n && i < limit; i++)
-        put_candidate(out, &s->all[i]);
+        contact_match_put_candidate(out, &s->all[i]);
     W->json->close(out);
     W->json->close(out);
     return status == WHARF_OK ? W->json->result(req, out, ret) : status;
@@ -578,4 +582,4 @@ static wharf_status who(wharf_req *req, wharf_str contact_id, const wharf_json *
 }
 
 const wharf_contacts_match_api contacts_match = {
-    WHARF_HEAD(wharf_contacts_match_api), find, who, who_many};
+    WHARF_HEAD(wharf_contacts_match_api), contact_match_find, who, who_many};

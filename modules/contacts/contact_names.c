@@ -115,7 +115,7 @@ struct slot {
 
 static struct slot slots[SLOTS];
 
-static struct slot *slot_of(const char *p, size_t n)
+static struct slot *contact_names_slot_of(const char *p, size_t n)
 {
     uint32_t h = wharf_hash32(WHARF_HASH32_START, p, n);
 
@@ -126,7 +126,7 @@ static struct slot *slot_of(const char *p, size_t n)
 }
 
 /* Takes the words of a list, one after the other; NULL at the end. */
-static struct word *next_word(const char **at)
+static struct word *contact_names_next_word(const char **at)
 {
     const char *p = *at + strspn(*at, " ");
     size_t n = strcspn(p, " ");
@@ -135,7 +135,7 @@ static struct word *next_word(const char **at)
     *at = p + n;
     if (!n)
         return NULL;
-    s = slot_of(p, n);
+    s = contact_names_slot_of(p, n);
     s->p = p;
     s->n = n;
     return &s->word;
@@ -146,18 +146,18 @@ void names_load(void)
     struct word *w;
     const char *at;
 
-    if (slots[slot_of("mr", 2) - slots].p)
+    if (slots[contact_names_slot_of("mr", 2) - slots].p)
         return;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        for (at = lists[i].words; (w = next_word(&at)) != NULL;)
+        for (at = lists[i].words; (w = contact_names_next_word(&at)) != NULL;)
             w->kinds |= lists[i].kinds;
     }
     for (size_t i = 0; i < sizeof(generations) / sizeof(generations[0]); i++) {
-        for (at = generations[i].words; (w = next_word(&at)) != NULL;)
+        for (at = generations[i].words; (w = contact_names_next_word(&at)) != NULL;)
             w->generation = generations[i].generation;
     }
     for (size_t i = 0; i < sizeof(nicknames) / sizeof(nicknames[0]); i++) {
-        for (at = nicknames[i]; (w = next_word(&at)) != NULL;) {
+        for (at = nicknames[i]; (w = contact_names_next_word(&at)) != NULL;) {
             if (w->n_nicks < NICK_GROUPS)
                 w->nicks[w->n_nicks++] = (uint16_t)i;
         }
@@ -167,7 +167,7 @@ void names_load(void)
 const struct word *word_of(const char *p, size_t n)
 {
     static const struct word unknown;
-    const struct slot *s = slot_of(p, n);
+    const struct slot *s = contact_names_slot_of(p, n);
 
     return s->p ? &s->word : &unknown;
 }

@@ -16,7 +16,7 @@ struct notices {
     wharf_val opted_out_at, bounced_at, bounce;
 };
 
-static wharf_val text_of(const wharf_json *of, const char *key)
+static wharf_val contact_notices_text_of(const wharf_json *of, const char *key)
 {
     return val_text_or_null(json_text(of, key));
 }
@@ -39,7 +39,8 @@ static wharf_status set_notices(wharf_req *req, wharf_rec *rec, const struct not
 }
 
 /* Takes what was sent: opted_out. What is read may be sent back, and changes nothing. */
-static wharf_status take_sent(wharf_req *req, const wharf_json *sent, struct notices *n)
+static wharf_status contact_notices_take_sent(
+    wharf_req *req, const wharf_json *sent, struct notices *n)
 {
     bool out;
 
@@ -67,8 +68,8 @@ wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wh
                      *sent = W->res->input(new_rec, CONTACT_NOTIFICATIONS);
     const struct bounce *bounce = W->res->context(new_rec, bounce_kind);
     bool moved = old_rec && W->res->changed(old_rec, new_rec, CONTACT_EMAIL);
-    struct notices n = {
-        text_of(before, "opted_out_at"), text_of(before, "bounced_at"), text_of(before, "bounce")};
+    struct notices n = {contact_notices_text_of(before, "opted_out_at"),
+        contact_notices_text_of(before, "bounced_at"), contact_notices_text_of(before, "bounce")};
     wharf_status s = WHARF_OK;
 
     if (old_rec && !sent && !bounce && !moved) { /* a row that is sent whole does not end it */
@@ -79,7 +80,7 @@ wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wh
     if (moved)
         n.bounced_at = n.bounce = val_null();
     if (sent)
-        s = take_sent(req, sent, &n);
+        s = contact_notices_take_sent(req, sent, &n);
     if (bounce) {
         n.bounced_at = val_time(W->req->now_us(req));
         n.bounce = val_text(bounce->words);
@@ -89,7 +90,7 @@ wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wh
 
 /* ---- the service ---- */
 
-static wharf_status reach(
+static wharf_status contact_notices_reach(
     wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret)
 {
     static const char sql[] = QUERY_CONTACTS_REACH;
@@ -102,7 +103,7 @@ static wharf_status reach(
     return s;
 }
 
-static wharf_status write_beside(
+static wharf_status contact_notices_write_beside(
     wharf_req *req, wharf_str id, wharf_str text, struct bounce *bounce)
 {
     const wharf_json *body;
@@ -121,7 +122,7 @@ static wharf_status write_beside(
 
 static wharf_status opt_out(wharf_req *req, wharf_str contact_id)
 {
-    return write_beside(
+    return contact_notices_write_beside(
         req, contact_id, WHARF_S("{\"notifications\": {\"opted_out\": true}}"), NULL);
 }
 
@@ -137,8 +138,8 @@ static wharf_status bounced(
     }
     if (s != WHARF_OK || !same(field_text(rec, CONTACT_EMAIL), address))
         return s;
-    return write_beside(req, contact_id, WHARF_S("{}"), &(struct bounce){words});
+    return contact_notices_write_beside(req, contact_id, WHARF_S("{}"), &(struct bounce){words});
 }
 
 const wharf_contacts_notices_api contacts_notices = {
-    WHARF_HEAD(wharf_contacts_notices_api), reach, opt_out, bounced};
+    WHARF_HEAD(wharf_contacts_notices_api), contact_notices_reach, opt_out, bounced};

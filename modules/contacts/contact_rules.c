@@ -6,7 +6,7 @@
 
 /* ---- normalize: other forms of input ---- */
 
-static wharf_str member_text(const wharf_rec *rec, const char *name)
+static wharf_str contact_member_text(const wharf_rec *rec, const char *name)
 {
     const wharf_json *v = W->res->member(rec, name);
     wharf_str s = {"", 0};
@@ -19,7 +19,8 @@ static wharf_str member_text(const wharf_rec *rec, const char *name)
 /* Takes first_name and last_name, when no name is sent. */
 static void take_names(wharf_req *req, wharf_rec *rec)
 {
-    wharf_str first = member_text(rec, "first_name"), last = member_text(rec, "last_name");
+    wharf_str first = contact_member_text(rec, "first_name"),
+              last = contact_member_text(rec, "last_name");
 
     if (!W->res->member(rec, "name") && first.n + last.n)
         W->res->set(rec, CONTACT_NAME,
@@ -42,8 +43,8 @@ static void take_type(wharf_req *req, wharf_rec *rec)
     W->res->drop(rec, "type");
 }
 
-static wharf_status read_address(wharf_req *req, const wharf_json *input, const wharf_json *line2,
-    const char *path, const wharf_json **ret)
+static wharf_status contact_read_address(wharf_req *req, const wharf_json *input,
+    const wharf_json *line2, const char *path, const wharf_json **ret)
 {
     wharf_str second = {"", 0};
 
@@ -52,7 +53,7 @@ static wharf_status read_address(wharf_req *req, const wharf_json *input, const 
     return contact_address(req, input, second, path, ret);
 }
 
-static wharf_status take_address(wharf_req *req, wharf_rec *rec)
+static wharf_status contact_take_address(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->member(rec, "address"),
                      *primary = W->res->member(rec, "primary_address"),
@@ -62,7 +63,7 @@ static wharf_status take_address(wharf_req *req, wharf_rec *rec)
 
     sent = sent ? sent : primary;
     if (!json_is_null(sent))
-        s = read_address(req, sent, line2, path, &value);
+        s = contact_read_address(req, sent, line2, path, &value);
     if (sent && s == WHARF_OK)
         W->res->set(rec, CONTACT_ADDRESS, json_is_null(sent) ? wharf_null() : wharf_value(value));
     W->res->drop(rec, "primary_address");
@@ -75,7 +76,7 @@ static bool is_line2(wharf_str key)
     return key.n > 6 && memcmp(key.p + key.n - 6, "_line2", 6) == 0;
 }
 
-static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json *of,
+static wharf_status contact_put_address(wharf_req *req, wharf_out *out, const wharf_json *of,
     const char *key, const wharf_json *input, const char *path)
 {
     const wharf_json *line2 = of ? W->json->get(of, W->mem->format(req, "%s_line2", key).p) : NULL,
@@ -86,7 +87,7 @@ static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json
         W->json->put(out, key, wharf_null());
         return s;
     }
-    s = read_address(req, input, line2, path, &value);
+    s = contact_read_address(req, input, line2, path, &value);
     if (s == WHARF_OK)
         W->json->put(out, key, wharf_value(value));
     return s;
@@ -111,11 +112,12 @@ static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
         wharf_str key = W->json->key(m);
 
         if (!is_line2(key) && !(second && wharf_same(key, WHARF_S("secondary"))))
-            s = put_address(
+            s = contact_put_address(
                 req, out, sent, key.p, m, W->mem->format(req, "alternate_addresses.%s", key.p).p);
     }
     if (second && s == WHARF_OK)
-        s = put_address(req, out, object ? sent : NULL, "secondary", second, "secondary_address");
+        s = contact_put_address(
+            req, out, object ? sent : NULL, "secondary", second, "secondary_address");
     W->json->close(out);
     if (s == WHARF_OK)
         s = W->json->result(req, out, &value);
@@ -160,7 +162,7 @@ static wharf_status contact_normalize(wharf_req *req, uint32_t op, wharf_rec *re
     take_type(req, rec);
     s = contact_take_emails(req, rec);
     if (s == WHARF_OK)
-        s = take_address(req, rec);
+        s = contact_take_address(req, rec);
     if (s == WHARF_OK)
         s = take_alternates(req, rec);
     if (s == WHARF_OK)
@@ -406,7 +408,7 @@ static void text_add_all(wharf_req *req, struct text *t, const struct channel *c
         text_add(req, t, c->values[i]);
 }
 
-static void names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
+static void contact_names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
 {
     const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_NAMES);
     wharf_str s;
@@ -420,7 +422,7 @@ static void names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
 }
 
 /* Checks the contact's own data, and what is derived from it; not its groups. */
-static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_rec *new_rec)
+static wharf_status contact_check_data(wharf_req *req, const wharf_str *country, wharf_rec *new_rec)
 {
     struct channel emails, phones, ids, hashes, addresses;
     struct text search = {0}, identity = {0};
@@ -440,8 +442,8 @@ static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_r
         s = set_list(req, new_rec, CONTACT_ADDRESS_HASHES, &hashes);
     if (s != WHARF_OK)
         return s;
-    names_of(req, new_rec, &identity);
-    names_of(req, new_rec, &search);
+    contact_names_of(req, new_rec, &identity);
+    contact_names_of(req, new_rec, &search);
     text_add_all(req, &identity, &emails);
     text_add_all(req, &identity, &phones);
     text_add_all(req, &identity, &ids);
@@ -468,7 +470,7 @@ static wharf_status contact_check(
         return WHARF_OK;
     s = contact_settle_notices(req, old_rec, new_rec);
     if (s == WHARF_OK)
-        s = check_data(req, NULL, new_rec);
+        s = contact_check_data(req, NULL, new_rec);
     return s == WHARF_OK ? check_groups(req, new_rec) : s;
 }
 
@@ -485,7 +487,7 @@ static wharf_status contact_check_many(wharf_req *req, uint32_t op,
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         contacts_many->at(req, i);
         good[i] = contact_settle_notices(req, NULL, new_recs[i]) == WHARF_OK &&
-                  check_data(req, &country, new_recs[i]) == WHARF_OK;
+                  contact_check_data(req, &country, new_recs[i]) == WHARF_OK;
     }
     return s == WHARF_OK ? check_groups_many(req, new_recs, good, n) : s;
 }

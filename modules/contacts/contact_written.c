@@ -4,7 +4,7 @@
 #include "contacts.gen.h"
 #include "index.h"
 
-static struct ids groups_of(wharf_req *req, const wharf_rec *rec)
+static struct ids contact_written_groups_of(wharf_req *req, const wharf_rec *rec)
 {
     return ids_of(req, rec ? field_json(rec, CONTACT_GROUPS) : NULL, 0);
 }
@@ -55,8 +55,8 @@ static wharf_status reindex(
 wharf_status contact_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    struct ids before = groups_of(req, old_rec),
-               after = groups_of(req, op == WHARF_DELETE ? NULL : new_rec);
+    struct ids before = contact_written_groups_of(req, old_rec),
+               after = contact_written_groups_of(req, op == WHARF_DELETE ? NULL : new_rec);
     struct ids added = ids_without(req, &after, &before),
                removed = ids_without(req, &before, &after);
     wharf_status s = contact_joined(
@@ -76,14 +76,14 @@ struct pairs {
     struct ids groups, contacts;
 };
 
-static struct pairs pairs_of(wharf_req *req, const wharf_rec *const *recs, size_t n)
+static struct pairs contact_written_pairs_of(wharf_req *req, const wharf_rec *const *recs, size_t n)
 {
     struct ids *of = W->mem->alloc(req, (n + 1) * sizeof(*of));
     struct pairs p = {0};
     size_t all = 0;
 
     for (size_t i = 0; i < n; i++) {
-        of[i] = groups_of(req, recs[i]);
+        of[i] = contact_written_groups_of(req, recs[i]);
         all += of[i].n;
     }
     p.groups.p = W->mem->alloc(req, (all + 1) * sizeof(*p.groups.p));
@@ -102,7 +102,7 @@ wharf_status contact_written_many(wharf_req *req, uint32_t op, const wharf_rec *
 {
     const wharf_rec *const *recs = op == WHARF_DELETE ? old_recs : new_recs;
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));
-    struct pairs pairs = pairs_of(req, recs, n);
+    struct pairs pairs = contact_written_pairs_of(req, recs, n);
     struct words list = {0};
     wharf_status s;
 

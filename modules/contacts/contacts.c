@@ -23,7 +23,7 @@ static const wharf_route routes[] = {
     {ROUTE_MERGE, .handler = contacts_merge_route},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void contacts_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     (void)self;
     MIGRATIONS(api, d);
@@ -41,7 +41,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "contacts.notices", 1, 0, &contacts_notices);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status contacts_start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     names_load();
@@ -64,8 +64,8 @@ const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
     static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
         DESCRIBED,
-        .declare = declare,
-        .start = start,
+        .declare = contacts_declare,
+        .start = contacts_start,
         .thread_start = contacts_thread};
 
     contacts_host = host;

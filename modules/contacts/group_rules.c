@@ -21,7 +21,7 @@ struct place {
     size_t index;
 };
 
-static int by_id(const void *x, const void *y)
+static int group_by_id(const void *x, const void *y)
 {
     const struct place *a = x, *b = y;
     int order = memcmp(a->id.p, b->id.p, a->id.n < b->id.n ? a->id.n : b->id.n);
@@ -37,7 +37,7 @@ static void each_once(wharf_req *req, const struct ids *ids, const char *path)
 
     for (size_t i = 0; i < ids->n; i++)
         sorted[i] = (struct place){ids->p[i], i};
-    qsort(sorted, ids->n, sizeof(*sorted), by_id);
+    qsort(sorted, ids->n, sizeof(*sorted), group_by_id);
     for (size_t i = 1; i < ids->n; i++) {
         if (wharf_same(sorted[i].id, sorted[i - 1].id))
             no_list(req, W->mem->format(req, "%s.%zu", path, sorted[i].index).p,
@@ -129,7 +129,7 @@ static wharf_status primary_in_both(wharf_req *req, const wharf_json *sent)
 }
 
 /* Settles a list: replaced, then added to, then taken from. */
-static struct ids settle(wharf_req *req, const struct ids *before, const wharf_json *sent,
+static struct ids group_settle(wharf_req *req, const struct ids *before, const wharf_json *sent,
     size_t whole, size_t add, size_t take)
 {
     const wharf_json *replaced = W->json->get(sent, lists[whole]);
@@ -145,7 +145,7 @@ static struct ids settle(wharf_req *req, const struct ids *before, const wharf_j
     return less.n ? ids_without(req, &all, &less) : all;
 }
 
-static const char *path_of(
+static const char *group_path_of(
     wharf_req *req, const wharf_json *sent, wharf_str id, size_t whole, size_t add)
 {
     static const size_t none = (size_t)-1;
@@ -180,11 +180,13 @@ static wharf_status contacts_known(wharf_req *req, const wharf_json *sent, const
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         W->db->value(rows, i, 0, WHARF_V_TEXT, &id);
         if (W->db->value(rows, i, 1, WHARF_V_BOOL, &there) && there.u.i)
-            W->err->add(req, ERR_VALIDATION_FAILED, path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
+            W->err->add(req, ERR_VALIDATION_FAILED,
+                group_path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
                 "The contact %.*s is in %d groups already", (int)id.u.s.n, id.u.s.p, GROUPS_MAX);
         else
-            W->err->add(req, ERR_VALIDATION_FAILED, path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
-                "There is no contact %.*s", (int)id.u.s.n, id.u.s.p);
+            W->err->add(req, ERR_VALIDATION_FAILED,
+                group_path_of(req, sent, id.u.s, L_CHILDREN, L_ADD), "There is no contact %.*s",
+                (int)id.u.s.n, id.u.s.p);
     }
     return s == WHARF_OK ? W->err->current(req) : s;
 }
@@ -198,13 +200,13 @@ static wharf_status locations_known(wharf_req *req, const wharf_json *sent, cons
             return W->err->current(req);
         if (!(flags & WHARF_LOCATION_KNOWN))
             W->err->add(req, ERR_VALIDATION_FAILED,
-                path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD), "There is no location %.*s",
-                (int)fresh->p[i].n, fresh->p[i].p);
+                group_path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD),
+                "There is no location %.*s", (int)fresh->p[i].n, fresh->p[i].p);
     }
     return W->err->current(req);
 }
 
-static struct ids stored(wharf_req *req, const wharf_rec *old_rec, const char *name)
+static struct ids group_stored(wharf_req *req, const wharf_rec *old_rec, const char *name)
 {
     const wharf_json *members = old_rec ? field_json(old_rec, GROUP_MEMBERS) : NULL;
 
@@ -242,8 +244,8 @@ static wharf_status group_check(
     less = ids_of(req, W->json->get(sent, "remove"), 0);
     if (in_both(req, &more, &less, "add") != WHARF_OK || primary_in_both(req, sent) != WHARF_OK)
         return W->err->current(req);
-    before = stored(req, old_rec, "children");
-    children = settle(req, &before, sent, L_CHILDREN, L_ADD, L_REMOVE);
+    before = group_stored(req, old_rec, "children");
+    children = group_settle(req, &before, sent, L_CHILDREN, L_ADD, L_REMOVE);
     fresh = ids_without(req, &children, &before);
     if (children.n > CHILDREN_MAX)
         return no_list(req, W->json->get(sent, "children") ? "group_contacts.children" : "add",
@@ -253,8 +255,8 @@ static wharf_status group_check(
                                                   : contacts_known(req, sent, &fresh);
     if (s != WHARF_OK)
         return s;
-    before = stored(req, old_rec, "primary");
-    primary = settle(req, &before, sent, L_PRIMARY, L_PRIMARY_ADD, L_PRIMARY_REMOVE);
+    before = group_stored(req, old_rec, "primary");
+    primary = group_settle(req, &before, sent, L_PRIMARY, L_PRIMARY_ADD, L_PRIMARY_REMOVE);
     /* who leaves is no longer primary */
     if (!W->json->get(sent, "primary") && !W->json->get(sent, "primary_add")) {
         struct ids gone = ids_without(req, &primary, &children);
@@ -264,7 +266,7 @@ static wharf_status group_check(
     for (size_t i = 0; i < primary.n; i++) {
         if (!ids_have(&children, primary.p[i]))
             return W->err->fail(req, ERR_GROUP_PRIMARY_NOT_CHILD,
-                path_of(req, sent, primary.p[i], L_PRIMARY, L_PRIMARY_ADD), NULL);
+                group_path_of(req, sent, primary.p[i], L_PRIMARY, L_PRIMARY_ADD), NULL);
     }
     s = members_json(req, &children, &primary, &whole);
     if (s == WHARF_OK)
@@ -282,7 +284,7 @@ static wharf_status group_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;
-    struct ids before = stored(req, old_rec, "children"), after, added, removed;
+    struct ids before = group_stored(req, old_rec, "children"), after, added, removed;
     wharf_str resource = {"", 0};
 
     field_get_text(rec, GROUP_RESOURCE, &resource);
@@ -290,7 +292,7 @@ static wharf_status group_written(
         return WHARF_OK;
     if (op == WHARF_DELETE)
         return group_ended(req, W->res->id(rec));
-    after = stored(req, new_rec, "children");
+    after = group_stored(req, new_rec, "children");
     added = ids_without(req, &after, &before);
     removed = ids_without(req, &before, &after);
     return group_took(req, W->res->id(rec), &added, &removed);

@@ -19,14 +19,14 @@ static wharf_status close_at_end(struct reading *r, int fd)
     return r->fd < 0 ? W->err->fail(r->req, ERR_FILE_NOT_AVAILABLE, "csv_url", NULL) : WHARF_OK;
 }
 
-static wharf_status too_large(wharf_req *req)
+static wharf_status import_file_too_large(wharf_req *req)
 {
     return W->err->fail(req, ERR_BODY_TOO_LARGE, "csv_url",
         "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
 /* Makes {"file": {"encoding": ...}} when the data URL has a charset. */
-static wharf_status read_options(struct reading *r, wharf_str type)
+static wharf_status import_file_read_options(struct reading *r, wharf_str type)
 {
     wharf_str charset = contacts_forms->type_param(r->req, type, "charset");
     wharf_out *out = W->json->builder(r->req);
@@ -57,7 +57,8 @@ wharf_status contact_file_open(struct reading *r, wharf_str url)
     if (url.n > 5 && (!memcmp(url.p, "data:", 5) || !memcmp(url.p, "DATA:", 5))) {
         if (!contacts_forms->data_url(r->req, url, &type, &r->bytes))
             return W->err->fail(r->req, ERR_BATCH_BASE64_INVALID, "csv_url", NULL);
-        return r->bytes.n > FILE_MAX ? too_large(r->req) : read_options(r, type);
+        return r->bytes.n > FILE_MAX ? import_file_too_large(r->req)
+                                     : import_file_read_options(r, type);
     }
     s = contacts_web->get(r->req, &ask, "csv_url", &f);
     return s == WHARF_OK ? close_at_end(r, contacts_web->file(f)) : s;
@@ -75,7 +76,7 @@ static bool is_json(wharf_import *in)
 }
 
 /* Tells what is wrong with the file as a whole. */
-static wharf_status file_problem(struct reading *r, wharf_import *in)
+static wharf_status import_file_problem(struct reading *r, wharf_import *in)
 {
     wharf_str code, message;
 
@@ -157,7 +158,7 @@ static enum use use_of_path(wharf_str path)
     return USE_NONE;
 }
 
-static wharf_status read_columns(struct reading *r, wharf_import *in)
+static wharf_status import_file_read_columns(struct reading *r, wharf_import *in)
 {
     bool has[USES] = {false}, own[USES] = {false};
     wharf_str header, path;
@@ -182,21 +183,23 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
 
 /* ---- groups by id or name ---- */
 
-static int compare(wharf_str a, wharf_str b)
+static int import_file_compare(wharf_str a, wharf_str b)
 {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
 
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-static int by_id(const void *x, const void *y)
+static int import_file_by_id(const void *x, const void *y)
 {
-    return compare(((const struct group_name *)x)->id, ((const struct group_name *)y)->id);
+    return import_file_compare(
+        ((const struct group_name *)x)->id, ((const struct group_name *)y)->id);
 }
 
-static int by_name(const void *x, const void *y)
+static int import_file_by_name(const void *x, const void *y)
 {
-    return compare(((const struct group_name *)x)->name, ((const struct group_name *)y)->name);
+    return import_file_compare(
+        ((const struct group_name *)x)->name, ((const struct group_name *)y)->name);
 }
 
 static wharf_status read_groups(struct reading *r)
@@ -220,8 +223,8 @@ static wharf_status read_groups(struct reading *r)
         r->by_id[i].name = text_lower(r->req, v.u.s);
     }
     memcpy(r->by_name, r->by_id, r->n_groups * sizeof(*r->by_name));
-    qsort(r->by_id, r->n_groups, sizeof(*r->by_id), by_id);
-    qsort(r->by_name, r->n_groups, sizeof(*r->by_name), by_name);
+    qsort(r->by_id, r->n_groups, sizeof(*r->by_id), import_file_by_id);
+    qsort(r->by_name, r->n_groups, sizeof(*r->by_name), import_file_by_name);
     return WHARF_OK;
 }
 
@@ -231,12 +234,12 @@ static const struct group_name *find_group(const struct reading *r, wharf_str te
     const struct group_name key = {text, text_lower(r->req, text)},
                             *last = r->by_name + r->n_groups, *g;
 
-    g = r->n_groups ? bsearch(&key, r->by_id, r->n_groups, sizeof(key), by_id) : NULL;
+    g = r->n_groups ? bsearch(&key, r->by_id, r->n_groups, sizeof(key), import_file_by_id) : NULL;
     if (g || !r->n_groups)
         return g;
-    g = bsearch(&key, r->by_name, r->n_groups, sizeof(key), by_name);
-    if (g &&
-        ((g > r->by_name && by_name(g, g - 1) == 0) || (g + 1 < last && by_name(g, g + 1) == 0)))
+    g = bsearch(&key, r->by_name, r->n_groups, sizeof(key), import_file_by_name);
+    if (g && ((g > r->by_name && import_file_by_name(g, g - 1) == 0) ||
+                 (g + 1 < last && import_file_by_name(g, g + 1) == 0)))
         return NULL;
     return g;
 }
@@ -366,7 +369,7 @@ static bool met_before(struct reading *r, struct seen *seen, wharf_str s)
     }
 }
 
-static size_t length(wharf_str s)
+static size_t import_file_length(wharf_str s)
 {
     size_t n = 0;
 
@@ -398,7 +401,7 @@ wharf_str file_name(const struct reading *r, wharf_import *in)
         (int)last.n, last.p);
 }
 
-static bool type_is(wharf_str s, const char *word)
+static bool import_file_type_is(wharf_str s, const char *word)
 {
     char text[16];
 
@@ -407,14 +410,14 @@ static bool type_is(wharf_str s, const char *word)
 
 bool file_group_row(const struct reading *r, wharf_import *in)
 {
-    return type_is(file_cell(r, in, USE_TYPE), "group");
+    return import_file_type_is(file_cell(r, in, USE_TYPE), "group");
 }
 
 /* Judges which columns have a bad cell, in their order; of a missing name both of its halves. */
-static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
+static void import_file_judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 {
     wharf_str name = file_name(r, in), phone;
-    bool no_name = !name.n || length(name) > NAME_MAX_LENGTH, whole = false;
+    bool no_name = !name.n || import_file_length(name) > NAME_MAX_LENGTH, whole = false;
 
     for (size_t i = 0; i < r->n_columns; i++)
         whole |= r->columns[i].use == USE_NAME;
@@ -431,22 +434,24 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
             break;
         case USE_EMAIL:
             cell = email_bare(cell);
-            bad[i] = cell.n && (length(cell) > EMAIL_MAX || !contacts_org->email(cell));
+            bad[i] = cell.n && (import_file_length(cell) > EMAIL_MAX || !contacts_org->email(cell));
             break;
         case USE_PHONE:
             bad[i] = cell.n && !contacts_org->phone_in(r->req, r->country, cell, &phone);
             break;
         case USE_TYPE:
-            bad[i] = cell.n && !type_is(cell, "person") && !type_is(cell, "group");
+            bad[i] = cell.n && !import_file_type_is(cell, "person") &&
+                     !import_file_type_is(cell, "group");
             break;
         case USE_GROUPS:
             bad[i] = cell.n && !file_groups(r, cell, NULL);
             break;
         case USE_ADDRESS:
-            bad[i] = length(cell) > ADDRESS_MAX;
+            bad[i] = import_file_length(cell) > ADDRESS_MAX;
             break;
         case USE_METADATA:
-            bad[i] = cell.n && (length(cell) > VALUE_MAX || length(r->columns[i].key) > KEY_MAX);
+            bad[i] = cell.n && (import_file_length(cell) > VALUE_MAX ||
+                                   import_file_length(r->columns[i].key) > KEY_MAX);
             break;
         case USE_NONE:
         case USES:
@@ -455,7 +460,7 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
     }
 }
 
-static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
+static void import_file_repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 {
     size_t email_at, phone_at;
     wharf_str form, email = contacts_files->text(in, WHARF_S("email"), &email_at),
@@ -510,11 +515,11 @@ static void judge_row(struct reading *r, wharf_import *in)
 
     scope = W->mem->scope_begin(r->req);
     broken = contacts_files->row_error(in, 0, &code, &path, &message);
-    judge(r, in, bad);
+    import_file_judge(r, in, bad);
     for (size_t i = 0; contacts_files->row_error(in, i, &code, &path, &message); i++)
         blame(r, in, path, bad);
     if (!broken && !any(bad, r->n_columns))
-        repeated(r, in, bad); /* only rows that are good count as the first */
+        import_file_repeated(r, in, bad); /* only rows that are good count as the first */
     r->good[r->n_rows] = !broken && !any(bad, r->n_columns);
     if (r->good[r->n_rows])
         r->n_good++;
@@ -553,16 +558,16 @@ wharf_status file_judge(struct reading *r)
     in = file_rows(r);
     for (bool first = true; (event = contacts_files->next(in)) == WHARF_IMPORT_ROW; first = false) {
         if (first)
-            s = is_json(in) ? file_problem(r, in) : read_columns(r, in);
+            s = is_json(in) ? import_file_problem(r, in) : import_file_read_columns(r, in);
         if (s != WHARF_OK)
             return s;
         if (r->n_rows == ROWS_MAX)
-            return too_large(r->req);
+            return import_file_too_large(r->req);
         judge_row(r, in);
         s = W->err->current(r->req);
     }
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
-        s = file_problem(r, in);
+        s = import_file_problem(r, in);
     else if (s == WHARF_OK && !r->n_rows)
         s = W->err->fail(r->req, ERR_BATCH_DATA_EMPTY, "csv_url", NULL);
     file_keep_warnings(r, in);

@@ -33,7 +33,7 @@ static size_t put_point(uint32_t c, char *out)
     return k;
 }
 
-static wharf_str encode(wharf_req *req, const uint32_t *points, size_t n)
+static wharf_str index_encode(wharf_req *req, const uint32_t *points, size_t n)
 {
     char *out = W->mem->alloc(req, 4 * n + 1);
     size_t k = 0;
@@ -148,7 +148,8 @@ void words_add(wharf_req *req, struct words *list, wharf_str contact, const stru
 {
     for (size_t i = 0; i < name->n; i++) {
         struct indexed word = {contact,
-            encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
+            index_encode(req, name->tokens[i].points, name->tokens[i].n_points),
+            name_weight(name, i)};
 
         if (had_before(list, &word))
             continue;
@@ -179,7 +180,7 @@ static void sort_distinct(struct ids *words)
 
 /* Learns what of these words the book has never seen. Orders them. Others may learn the same at
  * the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
-static wharf_status learn(wharf_req *req, struct ids *words)
+static wharf_status index_learn(wharf_req *req, struct ids *words)
 {
     static const char new_sql[] =
         "SELECT x FROM unnest((SELECT $2::text[])) x LEFT JOIN LATERAL (SELECT "
@@ -254,7 +255,7 @@ wharf_status index_add(wharf_req *req, const struct words *list, bool again)
     for (size_t k = 0; k < 3; k++)
         args[k + 1] = ids_array(req, &columns[k]);
     W->db->later(req, again ? again_sql : sql, args, 4);
-    return learn(req, &columns[1]);
+    return index_learn(req, &columns[1]);
 }
 
 void index_remove(wharf_req *req, const struct words *list)
@@ -333,7 +334,7 @@ static wharf_status guess_mistyped(wharf_req *req, const struct name *name, stru
             hash_deletions(&lookups, t->points, t->n_points,
                 allowed > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1);
         if (t->n_points >= PREFIX_FROM)
-            prefixes.p[prefixes.n++] = encode(req, t->points, t->n_points);
+            prefixes.p[prefixes.n++] = index_encode(req, t->points, t->n_points);
     }
     if (!lookups.n)
         return WHARF_OK;
@@ -354,11 +355,11 @@ static void guess_forms(const struct name *name, struct guess *g)
         size_t at = 0, n;
         const char *p;
 
-        add_guess(g, i, encode(g->req, t->points, t->n_points), name_weight(name, i));
+        add_guess(g, i, index_encode(g->req, t->points, t->n_points), name_weight(name, i));
         while (word_form(t->word, &at, &p, &n))
             add_guess(g, i, (wharf_str){p, n}, 0.95 * name_weight(name, i));
         if (t->n_points > 1)
-            add_guess(g, i, encode(g->req, t->points, 1), 0.6 * name_weight(name, i));
+            add_guess(g, i, index_encode(g->req, t->points, 1), 0.6 * name_weight(name, i));
     }
 }
 

@@ -17,7 +17,7 @@ static bool is_form(wharf_str w, uint32_t kinds)
 }
 
 /* Counts the bytes of a word of one letter; 0: it is longer. */
-static size_t letter(wharf_str w)
+static size_t legal_forms_letter(wharf_str w)
 {
     unsigned char c = w.n ? (unsigned char)*w.p : 0;
     size_t n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
@@ -31,7 +31,7 @@ static size_t spelled(const wharf_str *w, size_t n)
     char joined[4 * LETTERS_MAX];
     size_t most = 0, used = sizeof(joined);
 
-    for (size_t k = 1; k <= LETTERS_MAX && k <= n && letter(w[n - k]); k++) {
+    for (size_t k = 1; k <= LETTERS_MAX && k <= n && legal_forms_letter(w[n - k]); k++) {
         used -= w[n - k].n;
         memcpy(joined + used, w[n - k].p, w[n - k].n);
         if (k > 1 &&
@@ -68,7 +68,7 @@ static size_t form_at_end(const wharf_str *w, size_t n, bool more)
 }
 
 /* Takes a form off a word that is written together with it. */
-static wharf_str apart(wharf_str w)
+static wharf_str legal_forms_apart(wharf_str w)
 {
     static const char *const forms[] = {"株式会社", "有限会社", "合同会社", "合資会社", "合名会社",
         "股份有限公司", "有限责任公司", "有限責任公司", "有限公司",
@@ -99,7 +99,7 @@ size_t legal_forms_drop(wharf_str *w, size_t n)
                                                                       : 0;
     for (size_t i = from; i < end; i++) {
         if (!is_form(w[i], WORD_LEGAL))
-            w[left++] = apart(w[i]);
+            w[left++] = legal_forms_apart(w[i]);
     }
     return left;
 }

@@ -52,30 +52,30 @@ struct values {
 };
 
 /* Reads the text itself, or the id of an address. */
-static bool text_of(const wharf_json *v, wharf_str *ret)
+static bool merge_text_of(const wharf_json *v, wharf_str *ret)
 {
     if (v && W->json->type(v) == WHARF_J_OBJECT)
         v = W->json->get(v, "id");
     return v && W->json->text(v, ret) && ret->n;
 }
 
-static void add(struct values *v, wharf_str value, wharf_str slot)
+static void merge_add(struct values *v, wharf_str value, wharf_str slot)
 {
     if (v->n < VALUES_MAX)
         v->items[v->n++] = (struct value_at){value, slot};
 }
 
-static void add_all(const struct kind *k, const wharf_rec *rec, struct values *v)
+static void merge_add_all(const struct kind *k, const wharf_rec *rec, struct values *v)
 {
     const wharf_json *others = field_json(rec, k->others), *one;
     wharf_str s;
 
     one = k->one == CONTACT_ADDRESS ? field_json(rec, k->one) : NULL;
-    if (one ? text_of(one, &s) : k->one != CONTACT_ADDRESS && field_get_text(rec, k->one, &s))
-        add(v, s, WHARF_S(""));
+    if (one ? merge_text_of(one, &s) : k->one != CONTACT_ADDRESS && field_get_text(rec, k->one, &s))
+        merge_add(v, s, WHARF_S(""));
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
-        if (text_of(m, &s))
-            add(v, s, W->json->key(m));
+        if (merge_text_of(m, &s))
+            merge_add(v, s, W->json->key(m));
     }
 }
 
@@ -136,9 +136,9 @@ static void put_kind(wharf_req *req, wharf_out *out, const struct kind *k, const
                   *more = W->mem->alloc(req, sizeof(*more));
     size_t before;
 
-    add_all(k, to, own);
+    merge_add_all(k, to, own);
     for (size_t i = 0; i < n; i++)
-        add_all(k, from[i], more);
+        merge_add_all(k, from[i], more);
     before = own->n;
     for (size_t i = 0; i < more->n; i++) {
         wharf_str slot = WHARF_S("");
@@ -147,7 +147,7 @@ static void put_kind(wharf_req *req, wharf_out *out, const struct kind *k, const
             continue;
         if (has_slot(own, slot) && !free_slot(k, own, more->items[i].slot, &slot))
             break;
-        add(own, more->items[i].value, slot);
+        merge_add(own, more->items[i].value, slot);
     }
     for (size_t i = before; i < own->n; i++) {
         if (!own->items[i].slot.n)
@@ -233,7 +233,7 @@ static wharf_status read_from(wharf_req *req, wharf_str id, struct ids *ret)
     return W->err->current(req);
 }
 
-static wharf_status fetch_all(wharf_req *req, wharf_str id, const struct ids *from,
+static wharf_status merge_fetch_all(wharf_req *req, wharf_str id, const struct ids *from,
     const wharf_rec **to, const wharf_rec **recs)
 {
     wharf_status s = W->res->fetch(req, "contact", id, WHARF_FOR_UPDATE, to);
@@ -255,7 +255,7 @@ static wharf_status merge_all(
     const wharf_rec **recs = W->mem->alloc(req, (from->n + 1) * sizeof(*recs)), *to;
     wharf_out *out = W->json->builder(req);
     const wharf_json *body;
-    wharf_status s = fetch_all(req, id, from, &to, recs);
+    wharf_status s = merge_fetch_all(req, id, from, &to, recs);
 
     if (s != WHARF_OK)
         return s;

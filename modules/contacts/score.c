@@ -180,7 +180,7 @@ static bool join_two(
     return true;
 }
 
-static void join(struct name *name, const struct name *other, struct room *room)
+static void score_join(struct name *name, const struct name *other, struct room *room)
 {
     struct token joined;
 
@@ -313,8 +313,8 @@ void name_compare(
 
     memset(ret, 0, sizeof(*ret));
     if (f == FUZZY_AUTO) {
-        join(&a, contact, &room);
-        join(&b, label, &room);
+        score_join(&a, contact, &room);
+        score_join(&b, label, &room);
     }
     if (!a.n || !b.n)
         return;

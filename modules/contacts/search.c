@@ -188,7 +188,7 @@ struct found {
     wharf_out *matches;
 };
 
-static bool has_word(wharf_str form, wharf_str word)
+static bool search_has_word(wharf_str form, wharf_str word)
 {
     for (size_t i = 0; i + word.n <= form.n; i++) {
         if (memcmp(form.p + i, word.p, word.n) == 0)
@@ -213,7 +213,7 @@ static void look_in(struct found *f, const struct asked *a, const char *field, w
     wharf_str form = contacts_forms->search_form(f->req, value, "");
 
     for (size_t i = 0; i < a->n_words; i++) {
-        if (has_word(form, a->words[i])) {
+        if (search_has_word(form, a->words[i])) {
             *seen |= 1u << i;
             reported = true;
         }
@@ -322,7 +322,7 @@ static double score_phones(
     return best;
 }
 
-static void judge(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row)
+static void search_judge(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row)
 {
     const wharf_json *others = column_json(rows, row, C_NAMES),
                      *addresses = column_json(rows, row, C_ADDRESSES);
@@ -358,13 +358,13 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
     f->v3 = score_round(combined(score_round(name_v3), email, phone));
 }
 
-static wharf_val decimal(double score)
+static wharf_val search_decimal(double score)
 {
     return val_decimal((int64_t)(score * 10000 + 0.5), 4);
 }
 
 /* Makes what is shown of the search with a row. */
-static wharf_status members_of(struct found *f, const wharf_json **ret)
+static wharf_status search_members_of(struct found *f, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(f->req);
     const wharf_json *matches;
@@ -373,21 +373,21 @@ static wharf_status members_of(struct found *f, const wharf_json **ret)
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "relevance_score", decimal(f->score));
-    W->json->put(out, "relevance_score_v3", decimal(f->v3));
+    W->json->put(out, "relevance_score", search_decimal(f->score));
+    W->json->put(out, "relevance_score_v3", search_decimal(f->v3));
     W->json->open(out, "_search", '{');
-    W->json->put(out, "relevance_score", decimal(f->score));
-    W->json->put(out, "relevance_score_v4", decimal(f->score));
+    W->json->put(out, "relevance_score", search_decimal(f->score));
+    W->json->put(out, "relevance_score_v4", search_decimal(f->score));
     W->json->put(out, "matches", wharf_value(matches));
     W->json->close(out);
     W->json->close(out);
     return W->json->result(f->req, out, ret);
 }
 
-static wharf_status tell(struct found *f, wharf_hits *hits)
+static wharf_status search_tell(struct found *f, wharf_hits *hits)
 {
     const wharf_json *members;
-    wharf_status s = members_of(f, &members);
+    wharf_status s = search_members_of(f, &members);
 
     if (s == WHARF_OK)
         W->res->hit(hits, f->id, f->score, members);
@@ -411,7 +411,7 @@ static wharf_status tell_more(wharf_req *req, const struct asked *a, wharf_hits 
     unseen.matches = W->json->builder(req);
     W->json->open(unseen.matches, NULL, '[');
     W->json->close(unseen.matches);
-    s = members_of(&unseen, &members);
+    s = search_members_of(&unseen, &members);
     if (s == WHARF_OK)
         W->res->hits_more(hits, words, n, members);
     return s;
@@ -440,11 +440,11 @@ wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, whar
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         struct found f = {.req = req};
 
-        judge(&f, a, rows, i);
+        search_judge(&f, a, rows, i);
         if (!f.score && f.contains)
             f.score = f.v3 = ELSEWHERE;
         if (f.score >= MEANT_FROM || (all_words ? f.contains_all : f.contains))
-            s = tell(&f, hits);
+            s = search_tell(&f, hits);
     }
     return s == WHARF_OK && a->cut ? tell_more(req, a, hits) : s;
 }

@@ -46,7 +46,7 @@ static wharf_status in_none(wharf_req *req, wharf_str shipment)
     return s == WHARF_OK && in.n ? W->err->fail(req, ERR_SHIPMENT_IN_CONTAINER, "id", NULL) : s;
 }
 
-static wharf_status put_in(
+static wharf_status batch_put_in(
     wharf_req *req, const wharf_json *item, wharf_str id, wharf_str container)
 {
     const wharf_json *body;
@@ -76,7 +76,7 @@ static wharf_status shipment_item(wharf_req *req, const char *action, const whar
     wharf_status s = id.n ? in_none(req, id) : WHARF_OK;
 
     (void)action;
-    return s == WHARF_OK && container.n ? put_in(req, item, id, container) : s;
+    return s == WHARF_OK && container.n ? batch_put_in(req, item, id, container) : s;
 }
 
 /* Leaves to shipment_item what it has a say in: new shipments that are put into a container. */

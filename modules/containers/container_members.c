@@ -5,7 +5,7 @@
 #include "containers.h"
 #include "containers.gen.h"
 
-static bool among(wharf_str id, const wharf_str *ids, size_t n)
+static bool container_members_among(wharf_str id, const wharf_str *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(ids[i], id))
@@ -52,7 +52,7 @@ static wharf_status check_added(
     return WHARF_OK;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int container_members_by_bytes(const void *a, const void *b)
 {
     return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
 }
@@ -65,7 +65,7 @@ static wharf_status lock_all(wharf_req *req, const wharf_str *ids, size_t n)
     wharf_status s = WHARF_OK;
 
     memcpy(sorted, ids, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_bytes);
+    qsort(sorted, n, sizeof(*sorted), container_members_by_bytes);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         s = W->db->lock(req, "membership", sorted[i]);
     return s;
@@ -114,7 +114,7 @@ wharf_status containers_members_check(
     if (!n_add && !n_remove)
         return WHARF_OK;
     for (size_t i = 0; i < n_add; i++) {
-        if (among(add[i], remove, n_remove))
+        if (container_members_among(add[i], remove, n_remove))
             return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "add.%zu", i).p,
                 "%s stands in add and in remove", add[i].p);
     }
@@ -124,7 +124,7 @@ wharf_status containers_members_check(
         s = containers_inside(req, id, &inside, &n_inside);
     ret->removed = W->mem->alloc(req, (n_remove + 1) * sizeof(*ret->removed));
     for (size_t i = 0; s == WHARF_OK && i < n_inside; i++) {
-        if (among(inside[i], remove, n_remove))
+        if (container_members_among(inside[i], remove, n_remove))
             ret->removed[ret->n_removed++] = inside[i];
     }
     if (s == WHARF_OK)
@@ -190,7 +190,8 @@ static wharf_status container_of(wharf_req *req, wharf_str shipment_id, wharf_st
     return s;
 }
 
-static wharf_status add(wharf_req *req, wharf_str container_id, const wharf_str *ids, size_t n)
+static wharf_status container_members_add(
+    wharf_req *req, wharf_str container_id, const wharf_str *ids, size_t n)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *body;
@@ -207,4 +208,4 @@ static wharf_status add(wharf_req *req, wharf_str container_id, const wharf_str 
 }
 
 const wharf_containers_membership_api containers_membership = {
-    WHARF_HEAD(wharf_containers_membership_api), container_of, add};
+    WHARF_HEAD(wharf_containers_membership_api), container_of, container_members_add};

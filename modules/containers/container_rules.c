@@ -29,7 +29,7 @@ static struct plan *plan_of(const wharf_rec *rec)
 
 /* ---- normalize: status and comment are other ways to say tracking_update ---- */
 
-static bool has(const wharf_json *object, const char *key)
+static bool container_has(const wharf_json *object, const char *key)
 {
     return object && W->json->type(object) == WHARF_J_OBJECT &&
            !json_is_null(W->json->get(object, key));
@@ -48,9 +48,9 @@ static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json
         if (!json_is_null(m))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
-    if (status && !has(update, "status"))
+    if (status && !container_has(update, "status"))
         W->json->put(out, "status", val_json(status));
-    if (comment && !has(update, "comment"))
+    if (comment && !container_has(update, "comment"))
         W->json->put(out, "comment", val_json(comment));
     W->json->close(out);
     plan_of(rec)->bare_status = status && !update && !comment;
@@ -61,7 +61,7 @@ static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json
     return s;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status container_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *status = W->res->member(new_rec, "status"),
                      *update = W->res->member(new_rec, "tracking_update");
@@ -92,7 +92,7 @@ struct numbers {
     size_t n;
 };
 
-static struct numbers *numbers_of(const wharf_rec *rec)
+static struct numbers *container_numbers_of(const wharf_rec *rec)
 {
     static const char kind[] = "containers.numbers";
 
@@ -103,7 +103,7 @@ static struct numbers *numbers_of(const wharf_rec *rec)
 static wharf_status make_numbers(wharf_req *req, size_t n, struct numbers *ret)
 {
     static const char sql[] =
-        "SELECT x.number FROM unnest($1::text[]) x(number) WHERE NOT EXISTS ("
+        "SELECT x.number FROM unnest((SELECT $1::text[])) x(number) WHERE NOT EXISTS ("
         "SELECT 1 FROM containers.of_number(x.number) c WHERE c.organization_id = $2::text)";
     const wharf_rows *rows;
     wharf_status s;
@@ -126,7 +126,7 @@ static bool lacks_number(uint32_t op, const wharf_rec *rec)
 
 static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
-    struct numbers *numbers = numbers_of(rec);
+    struct numbers *numbers = container_numbers_of(rec);
 
     if (!lacks_number(op, rec))
         return WHARF_OK;
@@ -156,7 +156,7 @@ static wharf_status check_coordinates(wharf_req *req, const wharf_rec *rec)
         req, ERR_VALIDATION_FAILED, "coordinates", "coordinates must be [latitude, longitude]");
 }
 
-static void settle_search(wharf_req *req, wharf_rec *rec)
+static void container_settle_search(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *metadata = field_json(rec, CONTAINER_METADATA);
     wharf_str all = WHARF_S(""), s;
@@ -191,7 +191,7 @@ static wharf_status read_comments(
     return WHARF_OK;
 }
 
-static wharf_status check_write(
+static wharf_status container_check_write(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, struct plan *plan)
 {
     bool completed = containers_shipments->group(field_text(old_rec, CONTAINER_STATUS)) >=
@@ -216,7 +216,7 @@ static wharf_status check_write(
         return s;
     if (plan->update.head.size && !plan->update.comment.n)
         plan->update.comment = update_comment;
-    settle_search(req, rec);
+    container_settle_search(req, rec);
     if (plan->members.n_added || plan->members.n_removed) /* so that the row changes */
         W->res->set(
             rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
@@ -228,16 +228,18 @@ static wharf_status check_write(
     return WHARF_OK;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status container_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct plan *plan = plan_of(new_rec ? new_rec : old_rec);
 
     *plan = (struct plan){.bare_status = plan->bare_status};
-    return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec, plan);
+    return op == WHARF_DELETE ? WHARF_OK : container_check_write(req, op, old_rec, new_rec, plan);
 }
 
 /* Asks before for the rows of a set what their rules ask for. */
-static wharf_status look_ahead(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)
+static wharf_status container_look_ahead(
+    wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)
 {
     size_t lacking = 0;
     wharf_status s = containers_layouts->ahead(
@@ -245,13 +247,13 @@ static wharf_status look_ahead(wharf_req *req, uint32_t op, const wharf_rec *con
 
     for (size_t i = 0; i < n; i++)
         lacking += lacks_number(op, recs[i]);
-    return s == WHARF_OK && lacking ? make_numbers(req, lacking, numbers_of(recs[0])) : s;
+    return s == WHARF_OK && lacking ? make_numbers(req, lacking, container_numbers_of(recs[0])) : s;
 }
 
-/* Rows that put shipments in or take them out go one by one: which shipment is in which container
- * is read and written row by row. */
-static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n)
+/* Checks the rows of a set. Rows that put shipments in or take them out go one by one: which
+ * shipment is in which container is read and written row by row. */
+static wharf_status container_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
     wharf_status s = WHARF_OK;
 
@@ -262,10 +264,10 @@ static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *con
         return WHARF_CONFLICT;
     }
     if (op != WHARF_DELETE)
-        s = look_ahead(req, op, (const wharf_rec *const *)new_recs, n);
+        s = container_look_ahead(req, op, (const wharf_rec *const *)new_recs, n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         containers_many->at(req, i);
-        s = check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        s = container_check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
         if (W->err->current(req) != WHARF_OK)
             s = WHARF_OK; /* this one is refused, the others are looked at */
     }
@@ -274,7 +276,8 @@ static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *con
 
 /* ---- written: the shipments ---- */
 
-static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wharf_str comment)
+static wharf_status container_take_out(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_str comment)
 {
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
         .source = "container",
@@ -290,7 +293,7 @@ static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wha
     return s;
 }
 
-static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec *rec)
+static wharf_status container_put_in(wharf_req *req, const struct plan *p, const wharf_rec *rec)
 {
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
         .source = "container",
@@ -312,7 +315,7 @@ static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec
 }
 
 /* Copies the container's update, or only its new place, to all that are inside. */
-static wharf_status copy(wharf_req *req, const struct plan *p, const wharf_rec *rec)
+static wharf_status container_copy(wharf_req *req, const struct plan *p, const wharf_rec *rec)
 {
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
         .source = "container",
@@ -372,25 +375,25 @@ static wharf_status empty_all(wharf_req *req, const wharf_rec *const *recs, size
 
         if (together)
             containers_many->at(req, i);
-        s = take_out(req, ids, inside, WHARF_S(""));
+        s = container_take_out(req, ids, inside, WHARF_S(""));
     }
     return s;
 }
 
 /* Writes what a container that is made or changed does to shipments. In a new one there are those
  * that it adds, and no others. */
-static wharf_status follow(wharf_req *req, uint32_t op, const wharf_rec *rec)
+static wharf_status container_follow(wharf_req *req, uint32_t op, const wharf_rec *rec)
 {
     const struct plan *p = plan_of(rec);
     wharf_status s;
 
     if (op == WHARF_CREATE && !p->members.n_added)
         return WHARF_OK;
-    s = take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
+    s = container_take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
     if (s == WHARF_OK)
-        s = put_in(req, p, rec);
+        s = container_put_in(req, p, rec);
     if (s == WHARF_OK)
-        s = copy(req, p, rec);
+        s = container_copy(req, p, rec);
     return s == WHARF_OK ? tell_members(req, p) : s;
 }
 
@@ -408,19 +411,19 @@ static wharf_status written_all(wharf_req *req, uint32_t op, const wharf_rec *co
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (together)
             containers_many->at(req, i);
-        s = follow(req, op, new_recs[i]);
+        s = container_follow(req, op, new_recs[i]);
     }
     return s;
 }
 
-static wharf_status written(
+static wharf_status container_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return written_all(req, op, &old_rec, &new_rec, 1, false);
 }
 
-static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    const wharf_rec *const *new_recs, size_t n)
+static wharf_status container_written_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
 {
     return written_all(req, op, old_recs, new_recs, n, true);
 }
@@ -428,7 +431,7 @@ static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *c
 /* ---- shown ---- */
 
 /* Writes the shipment whole; one at a location that the caller does not reach is left out. */
-static void put_shipment(wharf_req *req, wharf_str id, wharf_out *out)
+static void container_put_shipment(wharf_req *req, wharf_str id, wharf_out *out)
 {
     const wharf_rec *shipment;
 
@@ -445,13 +448,13 @@ static void put_shipments(wharf_req *req, const wharf_json *ids, wharf_out *out)
         wharf_str text;
 
         if (W->json->text(id, &text))
-            put_shipment(req, text, out);
+            container_put_shipment(req, text, out);
     }
     W->json->close(out);
 }
 
 /* Writes what is inside of each container: ids, or whole shipments with include_shipments. */
-static wharf_status put_members(
+static wharf_status container_put_members(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
     static const char sql[] = QUERY_INSIDE_EACH;
@@ -470,24 +473,24 @@ static wharf_status put_members(
     return s;
 }
 
-static wharf_status compute(
+static wharf_status container_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     return f == CONTAINER_TRACKING_UPDATES ? containers_show_updates(req, recs, n, outs)
-                                           : put_members(req, recs, n, outs);
+                                           : container_put_members(req, recs, n, outs);
 }
 
 const wharf_hooks containers_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
-    .compute = compute,
-    .check_many = check_many,
-    .written_many = written_many};
+    .normalize = container_normalize,
+    .check = container_check,
+    .written = container_written,
+    .compute = container_compute,
+    .check_many = container_check_many,
+    .written_many = container_written_many};
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(
+static wharf_status container_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT 1 FROM containers.container WHERE organization_id = $2::text "
@@ -498,7 +501,7 @@ static wharf_status location_check(
     return containers_places->in_use(req, W->res->id(old_rec), "containers", sql);
 }
 
-static wharf_status layout_written(
+static wharf_status container_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -510,6 +513,6 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks containers_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = container_location_check, .ops = WHARF_DELETE};
 const wharf_hooks containers_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = container_layout_written, .ops = WHARF_DELETE};

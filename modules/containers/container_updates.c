@@ -5,7 +5,7 @@
 
 /* ---- lines ---- */
 
-static void add_line(wharf_req *req, struct history_lines *lines, wharf_rec *rec,
+static void container_updates_add_line(wharf_req *req, struct history_lines *lines, wharf_rec *rec,
     const wharf_tracking_update *u, wharf_str status)
 {
     int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
@@ -15,7 +15,7 @@ static void add_line(wharf_req *req, struct history_lines *lines, wharf_rec *rec
     W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(count));
 }
 
-static void put_line(wharf_out *out, const struct history_line *line)
+static void container_updates_put_line(wharf_out *out, const struct history_line *line)
 {
     const wharf_tracking_update *u = &line->update;
 
@@ -51,7 +51,7 @@ wharf_status containers_write_lines(
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < all[i]->n; k++, lines++)
-            put_line(out, &all[i]->list[k]);
+            container_updates_put_line(out, &all[i]->list[k]);
     }
     W->json->close(out);
     args[1] = val_text(W->json->result_text(out));
@@ -61,7 +61,7 @@ wharf_status containers_write_lines(
 /* ---- what an update changes ---- */
 
 /* Reads when the newest line was. 0: there is none. */
-static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
+static wharf_status container_updates_newest(wharf_req *req, wharf_str id, int64_t *ret_us)
 {
     static const char sql[] =
         "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
@@ -76,7 +76,8 @@ static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
     return s;
 }
 
-static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, wharf_str to)
+static wharf_status container_updates_set_status(
+    wharf_req *req, wharf_rec *rec, wharf_str from, wharf_str to)
 {
     int64_t changes = field_int(rec, CONTAINER_STATUS_CHANGES);
     const wharf_json *filters;
@@ -124,18 +125,18 @@ static wharf_status apply_update(wharf_req *req, const wharf_rec *old_rec, wharf
     wharf_status s = containers_shipments->read(req, input, "tracking_update.", u);
 
     if (s == WHARF_OK && old_rec)
-        s = newest(req, W->res->id(rec), &last);
+        s = container_updates_newest(req, W->res->id(rec), &last);
     if (s != WHARF_OK)
         return s;
     late = u->dated && u->occurred_us < last;
     if (!late && u->status.n)
-        s = set_status(req, rec, from, u->status);
+        s = container_updates_set_status(req, rec, from, u->status);
     if (s == WHARF_OK && !late)
         s = set_place(req, rec, u);
     if (s == WHARF_OK && !late && u->coordinates)
         W->res->set(rec, CONTAINER_COORDINATES, val_json(u->coordinates));
     if (s == WHARF_OK)
-        add_line(req, lines, rec, u, u->status.n ? u->status : from);
+        container_updates_add_line(req, lines, rec, u, u->status.n ? u->status : from);
     return s;
 }
 
@@ -150,11 +151,11 @@ static wharf_status apply_position(
 
     if (!at || !old_rec || !W->res->changed(old_rec, rec, CONTAINER_COORDINATES))
         return WHARF_OK;
-    s = newest(req, W->res->id(rec), &last);
+    s = container_updates_newest(req, W->res->id(rec), &last);
     if (s != WHARF_OK || u.occurred_us < last + POSITION_SECONDS * 1000000LL)
         return s;
     u.coordinates = at;
-    add_line(req, lines, rec, &u, field_text(old_rec, CONTAINER_STATUS));
+    container_updates_add_line(req, lines, rec, &u, field_text(old_rec, CONTAINER_STATUS));
     return WHARF_OK;
 }
 
@@ -183,7 +184,7 @@ wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_
         s = containers_shipments->filters(req, WHARF_S("created"), &filters);
         if (s == WHARF_OK)
             W->res->set(rec, CONTAINER_FILTERS, val_json(filters));
-        add_line(req, lines, rec, &first, WHARF_S("created"));
+        container_updates_add_line(req, lines, rec, &first, WHARF_S("created"));
     }
     if (s != WHARF_OK || !input || repeats_status(old_rec, input, bare_status))
         return s == WHARF_OK ? apply_position(req, old_rec, rec, lines) : s;

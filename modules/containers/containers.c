@@ -12,7 +12,7 @@ const wharf_locations_directory_api *containers_places;
 const wharf_locations_layouts_api *containers_layouts;
 const wharf_many_api *containers_many;
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void containers_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -25,7 +25,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "containers.membership", 1, 0, &containers_membership);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status containers_start(wharf_plugin *self, wharf_req *req)
 {
     containers_batch = W->service(self, "wharf.batch", 1, 2);
     containers_carriers = W->service(self, "carriers.detect", 1, 0);
@@ -38,8 +38,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = containers_declare,
+        .start = containers_start};
 
     W = host;
     return &desc;

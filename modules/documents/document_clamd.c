@@ -66,7 +66,7 @@ static wharf_status bad_setting(wharf_plugin *self, wharf_req *req)
 }
 
 /* Reads the path of a socket. Returns whether it can be one. */
-static bool read_path(wharf_str path)
+static bool document_clamd_read_path(wharf_str path)
 {
     if (path.n < 2 || path.p[0] != '/' || path.n >= sizeof(clamd.place.sun_path) ||
         memchr(path.p, 0, path.n))
@@ -106,7 +106,7 @@ static bool read_host(wharf_str s)
                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%") == host.n;
 }
 
-static bool begins(wharf_str s, const char *with, wharf_str *ret_rest)
+static bool document_clamd_begins(wharf_str s, const char *with, wharf_str *ret_rest)
 {
     size_t n = strlen(with);
 
@@ -125,10 +125,10 @@ wharf_status clamd_start(wharf_plugin *self, wharf_req *req)
     clamd.timeout_us = documents_config->integer(self, "clamd_timeout_s") * SECOND_US;
     if (!documents_config->text(self, "clamd", &clamd.said) || !clamd.said.n)
         return WHARF_OK;
-    if (begins(clamd.said, "unix:", &rest))
-        good = read_path(rest);
+    if (document_clamd_begins(clamd.said, "unix:", &rest))
+        good = document_clamd_read_path(rest);
     else
-        good = read_host(begins(clamd.said, "tcp:", &rest) ? rest : clamd.said);
+        good = read_host(document_clamd_begins(clamd.said, "tcp:", &rest) ? rest : clamd.said);
     return good ? WHARF_OK : bad_setting(self, req);
 }
 
@@ -171,7 +171,7 @@ static int64_t monotonic_us(void)
 }
 
 /* Returns the milliseconds that are left, rounded up; 0: the time is over. */
-static int left_ms(const struct talk *t)
+static int document_clamd_left_ms(const struct talk *t)
 {
     int64_t left = t->until_us - monotonic_us();
 
@@ -179,12 +179,12 @@ static int left_ms(const struct talk *t)
 }
 
 /* Waits for one of the events. Returns those that came; 0: the time is over. */
-static short wait_for(const struct talk *t, short events)
+static short document_clamd_wait_for(const struct talk *t, short events)
 {
     struct pollfd p = {.fd = t->fd, .events = events};
     int ms, n = -1;
 
-    while (n < 0 && (ms = left_ms(t)) > 0) {
+    while (n < 0 && (ms = document_clamd_left_ms(t)) > 0) {
         n = poll(&p, 1, ms);
         if (n < 0 && errno != EINTR)
             return 0;
@@ -193,7 +193,7 @@ static short wait_for(const struct talk *t, short events)
 }
 
 /* Connects to one address. Returns 0, or an errno. */
-static int connect_to(struct talk *t, const struct sockaddr *address, socklen_t n)
+static int document_clamd_connect_to(struct talk *t, const struct sockaddr *address, socklen_t n)
 {
     socklen_t size = sizeof(int);
     int error = 0;
@@ -203,10 +203,10 @@ static int connect_to(struct talk *t, const struct sockaddr *address, socklen_t 
         return errno;
     while (connect(t->fd, address, n) != 0) {
         if (errno == EINPROGRESS)
-            error = !wait_for(t, POLLOUT)                                         ? ETIMEDOUT
+            error = !document_clamd_wait_for(t, POLLOUT)                          ? ETIMEDOUT
                     : getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 ? errno
                                                                                   : error;
-        else if (errno == EAGAIN && left_ms(t) > 0 && poll(NULL, 0, AGAIN_MS) == 0)
+        else if (errno == EAGAIN && document_clamd_left_ms(t) > 0 && poll(NULL, 0, AGAIN_MS) == 0)
             continue;
         else
             error = errno;
@@ -262,7 +262,7 @@ static void leave_behind(struct lookup *more)
 
 /* Asks for the addresses of the host, for as long as there is time: getaddrinfo() itself knows no
  * end. Returns NULL when there are none. */
-static struct lookup *look_up(const struct talk *t)
+static struct lookup *document_clamd_look_up(const struct talk *t)
 {
     struct lookup *l = calloc(1, sizeof(*l));
     struct gaicb *list[] = {l ? &l->asked : NULL};
@@ -278,7 +278,8 @@ static struct lookup *look_up(const struct talk *t)
         free(l);
         return NULL;
     }
-    while ((error = gai_error(&l->asked)) == EAI_INPROGRESS && (ms = left_ms(t)) > 0) {
+    while (
+        (error = gai_error(&l->asked)) == EAI_INPROGRESS && (ms = document_clamd_left_ms(t)) > 0) {
         const struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
 
         gai_suspend((const struct gaicb *const *)list, 1, &wait);
@@ -296,10 +297,11 @@ static wharf_status open_talk(struct talk *t)
     int error = EHOSTUNREACH;
 
     if (clamd.place.sun_family) {
-        error = connect_to(t, (const struct sockaddr *)&clamd.place, sizeof(clamd.place));
-    } else if ((l = look_up(t))) {
+        error = document_clamd_connect_to(
+            t, (const struct sockaddr *)&clamd.place, sizeof(clamd.place));
+    } else if ((l = document_clamd_look_up(t))) {
         for (const struct addrinfo *a = l->asked.ar_result; a && error; a = a->ai_next)
-            error = connect_to(t, a->ai_addr, a->ai_addrlen);
+            error = document_clamd_connect_to(t, a->ai_addr, a->ai_addrlen);
         lookup_free(l);
     }
     return error == 0 ? WHARF_OK
@@ -311,12 +313,12 @@ static wharf_status open_talk(struct talk *t)
 
 /* Sends bytes, until the scanner speaks. Returns whether all of them are sent; false: see whether
  * it has said something. */
-static bool send_all(struct talk *t, const void *bytes, size_t n)
+static bool document_clamd_send_all(struct talk *t, const void *bytes, size_t n)
 {
     const char *p = bytes;
 
     while (n) {
-        short came = wait_for(t, POLLIN | POLLOUT);
+        short came = document_clamd_wait_for(t, POLLIN | POLLOUT);
         ssize_t sent;
 
         if (!came || came & POLLIN)
@@ -333,11 +335,11 @@ static bool send_all(struct talk *t, const void *bytes, size_t n)
 }
 
 /* Sends the file in chunks, each behind its length, and a chunk of nothing. */
-static wharf_status send_file(struct talk *t, const wharf_document_file *file)
+static wharf_status document_clamd_send_file(struct talk *t, const wharf_document_file *file)
 {
     unsigned char *chunk = W->mem->alloc(t->req, 4 + CHUNK_BYTES);
     int64_t done = 0;
-    bool on = send_all(t, "zINSTREAM", sizeof("zINSTREAM"));
+    bool on = document_clamd_send_all(t, "zINSTREAM", sizeof("zINSTREAM"));
 
     while (on && !t->complete) {
         size_t want = file->size - done < CHUNK_BYTES ? (size_t)(file->size - done) : CHUNK_BYTES;
@@ -349,7 +351,7 @@ static wharf_status send_file(struct talk *t, const wharf_document_file *file)
             return unavailable(t->req, "the file for it can't be read");
         for (int i = 0; i < 4; i++)
             chunk[i] = (unsigned char)((size_t)n >> (24 - 8 * i));
-        on = send_all(t, chunk, 4 + (size_t)n);
+        on = document_clamd_send_all(t, chunk, 4 + (size_t)n);
         done += n;
         t->complete = on && !want;
     }
@@ -357,12 +359,12 @@ static wharf_status send_file(struct talk *t, const wharf_document_file *file)
 }
 
 /* Reads the answer, which a NUL ends. Returns whether it is whole. */
-static bool read_answer(struct talk *t)
+static bool document_clamd_read_answer(struct talk *t)
 {
     while (t->n < sizeof(t->answer)) {
         ssize_t n;
 
-        if (!wait_for(t, POLLIN))
+        if (!document_clamd_wait_for(t, POLLIN))
             return false;
         n = recv(t->fd, t->answer + t->n, sizeof(t->answer) - t->n, 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -387,17 +389,18 @@ static wharf_str readable(wharf_req *req, const char *p, size_t n)
 }
 
 /* Judges the answer: "stream: OK", "stream: NAME FOUND", or an error. */
-static wharf_status judge(struct talk *t, const wharf_document_file *file, wharf_str *ret_rejected)
+static wharf_status document_clamd_judge(
+    struct talk *t, const wharf_document_file *file, wharf_str *ret_rejected)
 {
     static const char found[] = " FOUND";
     const size_t found_n = sizeof(found) - 1;
     wharf_str answer = {t->answer, t->n - 1}, said;
 
-    if (begins(answer, LIMIT_SAID, &said))
+    if (document_clamd_begins(answer, LIMIT_SAID, &said))
         return over_limit(t->req, file->size);
-    if (begins(answer, "stream: ", &said) && is(said, "OK") && t->complete)
+    if (document_clamd_begins(answer, "stream: ", &said) && is(said, "OK") && t->complete)
         return WHARF_OK;
-    if (begins(answer, "stream: ", &said) && said.n > found_n &&
+    if (document_clamd_begins(answer, "stream: ", &said) && said.n > found_n &&
         memcmp(said.p + said.n - found_n, found, found_n) == 0) {
         wharf_str name = readable(t->req, said.p, said.n - found_n);
 
@@ -427,11 +430,11 @@ wharf_status clamd_scan(wharf_req *req, const wharf_document_file *file, wharf_s
         t.until_us = deadline - SPARE_US;
     s = open_talk(&t);
     if (s == WHARF_OK)
-        s = send_file(&t, file);
+        s = document_clamd_send_file(&t, file);
     if (s == WHARF_OK)
-        s = read_answer(&t) ? judge(&t, file, ret_rejected)
-            : left_ms(&t)   ? unavailable(req, "it ends before a whole answer")
-                            : late(&t);
+        s = document_clamd_read_answer(&t) ? document_clamd_judge(&t, file, ret_rejected)
+            : document_clamd_left_ms(&t)   ? unavailable(req, "it ends before a whole answer")
+                                           : late(&t);
     if (t.fd >= 0)
         close(t.fd);
     return s;

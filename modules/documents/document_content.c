@@ -8,7 +8,7 @@
 enum { LOOK = 1024 };
 
 /* Returns the type of a data URI without its parameters, in small letters; empty: it says none. */
-static wharf_str plain_type(wharf_req *req, wharf_str type)
+static wharf_str document_content_plain_type(wharf_req *req, wharf_str type)
 {
     wharf_str s = W->mem->dup(req, type.p, type.n);
     char *p = (char *)s.p;
@@ -33,7 +33,7 @@ static wharf_status read_content(
         return W->err->fail(req, ERR_DOCUMENT_CONTENT_INVALID, "content",
             "The content can't be read: %s; send a data URI or base64", fault);
     if (s == WHARF_OK) {
-        *ret_type = plain_type(req, type);
+        *ret_type = document_content_plain_type(req, type);
         return WHARF_OK;
     }
     if (s == WHARF_UNAVAILABLE)

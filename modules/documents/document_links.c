@@ -40,7 +40,8 @@ static void take_list(
             json_text(e, "type"), json_text(e, "id"), W->mem->format(req, "%s.%zu.id", base, i).p};
 }
 
-static bool is_among(const struct named_list *list, size_t n, const struct named *what)
+static bool document_links_is_among(
+    const struct named_list *list, size_t n, const struct named *what)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(list->items[i].id, what->id) && same(list->items[i].type, what->type))
@@ -55,7 +56,7 @@ static void drop_repeated(struct named_list *list)
     size_t n = 0;
 
     for (size_t i = 0; i < list->n; i++) {
-        if (!is_among(list, n, &list->items[i]))
+        if (!document_links_is_among(list, n, &list->items[i]))
             list->items[n++] = list->items[i];
     }
     list->n = n;
@@ -118,7 +119,7 @@ static wharf_status judge_named(wharf_req *req, const struct named *what, bool m
 
 /* Judges all: one at a location that the caller does not reach ends it with 403, and those that are
  * not there are told together. */
-static wharf_status judge_all(
+static wharf_status document_links_judge_all(
     wharf_req *req, const struct named_list *add, const struct named_list *remove)
 {
     bool *missing = W->mem->alloc(req, add->n + 1);
@@ -144,7 +145,7 @@ static wharf_status judge_all(
 /* ---- what changes ---- */
 
 /* Reads the links of the document that the caller sees. */
-static wharf_status read_links(
+static wharf_status document_links_read_links(
     wharf_req *req, wharf_str document, const wharf_rec *const **ret, size_t *ret_n)
 {
     wharf_out *out = W->json->builder(req);
@@ -178,17 +179,19 @@ static void compare_links(wharf_req *req, const wharf_rec *const *links, size_t 
         const struct named what = link_named(links[i]);
 
         there.items[there.n++] = what;
-        if (!is_among(&w->add, w->add.n, &what) && (whole || is_among(remove, remove->n, &what)))
+        if (!document_links_is_among(&w->add, w->add.n, &what) &&
+            (whole || document_links_is_among(remove, remove->n, &what)))
             w->remove[w->n_remove++] = W->res->id(links[i]);
     }
     for (size_t i = 0; i < w->add.n; i++) {
-        if (!is_among(&there, there.n, &w->add.items[i]))
+        if (!document_links_is_among(&there, there.n, &w->add.items[i]))
             w->add.items[kept++] = w->add.items[i];
     }
     w->add.n = kept;
 }
 
-static wharf_status check_room(wharf_req *req, wharf_str document, const struct link_work *w)
+static wharf_status document_links_check_room(
+    wharf_req *req, wharf_str document, const struct link_work *w)
 {
     size_t n = w->add.n;
     wharf_str *types = W->mem->alloc(req, (n + 1) * sizeof(*types)),
@@ -242,13 +245,13 @@ static wharf_status links_check(
     if (s == WHARF_OK)
         s = hold_named(req, &w->add);
     if (s == WHARF_OK)
-        s = judge_all(req, &w->add, &remove);
+        s = document_links_judge_all(req, &w->add, &remove);
     if (s == WHARF_OK && op == WHARF_UPDATE)
-        s = read_links(req, W->res->id(new_rec), &links, &n);
+        s = document_links_read_links(req, W->res->id(new_rec), &links, &n);
     if (s != WHARF_OK)
         return s;
     compare_links(req, links, n, &remove, whole, w);
-    s = check_room(req, W->res->id(new_rec), w);
+    s = document_links_check_room(req, W->res->id(new_rec), w);
     if (s == WHARF_OK && op == WHARF_UPDATE && w->add.n + w->n_remove)
         W->res->set(new_rec, DOCUMENT_LINKS_CHANGES,
             val_int(field_int(old_rec, DOCUMENT_LINKS_CHANGES) + 1));
@@ -258,7 +261,7 @@ static wharf_status links_check(
 /* ---- the rows ---- */
 
 /* Tells what a set of writes was refused for. */
-static wharf_status tell_refused(wharf_req *req, const wharf_many *many, size_t n)
+static wharf_status document_links_tell_refused(wharf_req *req, const wharf_many *many, size_t n)
 {
     wharf_str code, path, text;
 
@@ -280,7 +283,7 @@ wharf_status links_remove(wharf_req *req, const wharf_str *ids, size_t n)
 
         s = documents_many->remove(req, "document_link", ids + i, now, WHARF_MANY_ALL, &many);
         if (s == WHARF_OK && documents_many->refused(many))
-            s = tell_refused(req, many, now);
+            s = document_links_tell_refused(req, many, now);
     }
     return s;
 }
@@ -304,7 +307,9 @@ static wharf_status add_links(wharf_req *req, wharf_str document, const struct n
     if (s != WHARF_OK || !add->n)
         return s;
     s = documents_many->create(req, "document_link", bodies, add->n, WHARF_MANY_ALL, &many);
-    return s == WHARF_OK && documents_many->refused(many) ? tell_refused(req, many, add->n) : s;
+    return s == WHARF_OK && documents_many->refused(many)
+               ? document_links_tell_refused(req, many, add->n)
+               : s;
 }
 
 static wharf_status links_written(

@@ -30,7 +30,7 @@ struct wanted {
 
 /* ---- what is asked for ---- */
 
-static wharf_status read_number(
+static wharf_status document_preview_read_number(
     wharf_req *req, const char *name, int64_t least, int64_t most, int64_t *value)
 {
     wharf_str text;
@@ -48,7 +48,7 @@ static wharf_status read_number(
                      name, (long long)least, (long long)most);
 }
 
-static wharf_status read_wanted(wharf_req *req, struct wanted *w)
+static wharf_status document_preview_read_wanted(wharf_req *req, struct wanted *w)
 {
     wharf_status s;
 
@@ -56,8 +56,10 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
     W->req->param(req, "document", &w->document);
     s = document_version_read(req, &w->version, &w->number);
     if (s == WHARF_OK)
-        s = read_number(req, "page", 1, WHARF_PREVIEW_PAGE_MAX, &w->page);
-    return s == WHARF_OK ? read_number(req, "width", WIDTH_MIN, WIDTH_MAX, &w->width) : s;
+        s = document_preview_read_number(req, "page", 1, WHARF_PREVIEW_PAGE_MAX, &w->page);
+    return s == WHARF_OK
+               ? document_preview_read_number(req, "width", WIDTH_MIN, WIDTH_MAX, &w->width)
+               : s;
 }
 
 /* Finds the version and its picture. */
@@ -108,7 +110,7 @@ static bool is_sound(wharf_req *req, const struct wanted *w)
     return s == WHARF_OK && same(md5, w->kept_md5);
 }
 
-static wharf_status refuse(wharf_req *req, uint32_t verdict, wharf_str reason)
+static wharf_status document_preview_refuse(wharf_req *req, uint32_t verdict, wharf_str reason)
 {
     if (verdict == WHARF_PREVIEW_NO_PAGE)
         return W->err->fail(
@@ -117,7 +119,8 @@ static wharf_status refuse(wharf_req *req, uint32_t verdict, wharf_str reason)
         "The document can't be drawn: %s; read its content instead", reason.p);
 }
 
-static wharf_status draw(wharf_req *req, const struct wanted *w, wharf_blob_writer *to)
+static wharf_status document_preview_draw(
+    wharf_req *req, const struct wanted *w, wharf_blob_writer *to)
 {
     const wharf_preview_wish wish = {.head = WHARF_HEAD(wharf_preview_wish),
         .page = (uint32_t)w->page,
@@ -133,7 +136,7 @@ static wharf_status draw(wharf_req *req, const struct wanted *w, wharf_blob_writ
         return s;
     s = documents_preview->make(req, fd, w->type, &wish, to, &verdict, &reason);
     close(fd);
-    return s == WHARF_OK && verdict ? refuse(req, verdict, reason) : s;
+    return s == WHARF_OK && verdict ? document_preview_refuse(req, verdict, reason) : s;
 }
 
 static wharf_status remove_files(wharf_req *req, const wharf_rows *rows)
@@ -164,7 +167,7 @@ static wharf_status spare_room(wharf_req *req, const struct wanted *w)
 
 /* Writes the row of a picture whose file is made. *file: its file; empty when another request kept
  * one first. */
-static wharf_status write_row(
+static wharf_status document_preview_write_row(
     wharf_req *req, const struct wanted *w, wharf_str md5, wharf_str *file)
 {
     static const char lock_sql[] = QUERY_PREVIEW_LOCK, sql[] = QUERY_PREVIEW_KEEP;
@@ -199,7 +202,7 @@ static wharf_status make_picture(wharf_req *req, struct wanted *w, wharf_str *re
     int fd;
 
     if (s == WHARF_OK)
-        s = draw(req, w, to);
+        s = document_preview_draw(req, w, to);
     if (s != WHARF_OK)
         return s;
     fd = documents_blob->written(to);
@@ -211,7 +214,7 @@ static wharf_status make_picture(wharf_req *req, struct wanted *w, wharf_str *re
     s = documents_blob->finish(
         req, to, W->mem->format(req, "%s.png", w->filename.p), WHARF_S("image/png"), 0, &file);
     if (s == WHARF_OK)
-        s = write_row(req, w, md5, &file);
+        s = document_preview_write_row(req, w, md5, &file);
     s = end_with(req, s);
     if (s == WHARF_OK && !file.n) { /* the one that was kept first */
         s = find_wanted(req, w);
@@ -225,7 +228,7 @@ wharf_status document_preview(wharf_req *req, void *arg)
 {
     struct wanted w;
     wharf_str file;
-    wharf_status s = read_wanted(req, &w);
+    wharf_status s = document_preview_read_wanted(req, &w);
 
     if (s == WHARF_OK)
         s = find_wanted(req, &w);

@@ -17,7 +17,7 @@ bool version_asked(wharf_req *req, wharf_str *ret)
 }
 
 /* Reads a version as it was asked for: digits from 1 on. */
-static wharf_status read_version(wharf_req *req, wharf_str text, int64_t *ret)
+static wharf_status document_reads_read_version(wharf_req *req, wharf_str text, int64_t *ret)
 {
     bool good = text.n > 0 && text.n <= VERSION_DIGITS && text.p[0] != '0';
 
@@ -32,7 +32,7 @@ static wharf_status read_version(wharf_req *req, wharf_str text, int64_t *ret)
 wharf_status document_version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number)
 {
     *ret_number = 0;
-    return version_asked(req, ret) ? read_version(req, *ret, ret_number) : WHARF_OK;
+    return version_asked(req, ret) ? document_reads_read_version(req, *ret, ret_number) : WHARF_OK;
 }
 
 /* Finds the file of a version of a live document: id, or an empty text when there is none. */
@@ -43,7 +43,7 @@ static wharf_status find_version(
     const wharf_rows *rows;
     wharf_val args[3] = {val_text(W->req->organization(req)), val_text(document)};
     int64_t number;
-    wharf_status s = read_version(req, version, &number);
+    wharf_status s = document_reads_read_version(req, version, &number);
 
     args[2] = val_int(number);
     if (s == WHARF_OK)
@@ -170,7 +170,7 @@ const wharf_documents_files_api document_files_table = {
 
 /* ---- versions ---- */
 
-static wharf_val text_or_null(const wharf_rows *rows, size_t row, size_t column)
+static wharf_val document_reads_text_or_null(const wharf_rows *rows, size_t row, size_t column)
 {
     return val_text_or_null(row_text(rows, row, column));
 }
@@ -182,7 +182,8 @@ static wharf_val number_or_null(const wharf_rows *rows, size_t row, size_t colum
     return W->db->value(rows, row, column, type, &v) ? v : val_null();
 }
 
-static void put_version(wharf_out *out, wharf_str document, const wharf_rows *rows, size_t i)
+static void document_reads_put_version(
+    wharf_out *out, wharf_str document, const wharf_rows *rows, size_t i)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "object", val_text(WHARF_S("document_version")));
@@ -191,13 +192,13 @@ static void put_version(wharf_out *out, wharf_str document, const wharf_rows *ro
     W->json->put(out, "current", val_bool(row_bool(rows, i, 1)));
     W->json->put(out, "mime_type", val_text(row_text(rows, i, 2)));
     W->json->put(out, "size", val_int(row_int(rows, i, 3)));
-    W->json->put(out, "checksum_md5", text_or_null(rows, i, 4));
+    W->json->put(out, "checksum_md5", document_reads_text_or_null(rows, i, 4));
     W->json->put(out, "checksum_sha256", val_text(row_text(rows, i, 5)));
     W->json->put(out, "pages", number_or_null(rows, i, 6, WHARF_V_INT));
     W->json->put(out, "width", number_or_null(rows, i, 7, WHARF_V_DOUBLE));
     W->json->put(out, "height", number_or_null(rows, i, 8, WHARF_V_DOUBLE));
     W->json->put(out, "created_at", number_or_null(rows, i, 9, WHARF_V_TIME_US));
-    W->json->put(out, "created_by", text_or_null(rows, i, 10));
+    W->json->put(out, "created_by", document_reads_text_or_null(rows, i, 10));
     W->json->close(out);
 }
 
@@ -228,7 +229,7 @@ wharf_status document_versions(wharf_req *req, void *arg)
         req, 200, W->mem->format(req, "%zu version%s retrieved", n, n == 1 ? "" : "s").p);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++)
-        put_version(out, id, rows, i);
+        document_reads_put_version(out, id, rows, i);
     W->json->close(out);
     W->req->paged(req, page, limit, W->db->count(rows) > n);
     return WHARF_OK;

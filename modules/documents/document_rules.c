@@ -67,7 +67,7 @@ static void settle_words(wharf_req *req, wharf_rec *rec)
 }
 
 /* Returns a measure with four decimals; 0 is not known. */
-static wharf_val measure(double value)
+static wharf_val document_rules_measure(double value)
 {
     return value > 0 ? val_decimal((int64_t)(value * 10000 + 0.5), 4) : val_null();
 }
@@ -84,8 +84,8 @@ static void note_stored(wharf_rec *rec, const struct stored *got)
     W->res->set(rec, DOCUMENT_CHECKSUM_MD5, val_text_or_null(got->md5));
     W->res->set(rec, DOCUMENT_CHECKSUM_SHA256, val_text(got->sha256));
     W->res->set(rec, DOCUMENT_PAGES, got->pages ? val_int(got->pages) : val_null());
-    W->res->set(rec, DOCUMENT_WIDTH, measure(got->width));
-    W->res->set(rec, DOCUMENT_HEIGHT, measure(got->height));
+    W->res->set(rec, DOCUMENT_WIDTH, document_rules_measure(got->width));
+    W->res->set(rec, DOCUMENT_HEIGHT, document_rules_measure(got->height));
     W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("completed")));
     W->res->set(rec, DOCUMENT_FAILURE_REASON, val_null());
     W->res->set(rec, DOCUMENT_VERSION, val_int(number));
@@ -143,7 +143,7 @@ static wharf_status take_content(
     return WHARF_OK;
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status document_check_create(wharf_req *req, wharf_rec *rec)
 {
     const struct stored wanted = {.type = field_text(rec, DOCUMENT_MIME_TYPE),
         .md5 = field_text(rec, DOCUMENT_CHECKSUM_MD5),
@@ -190,7 +190,7 @@ static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived 
 }
 
 /* Writes that the bytes did not come in time, unless that is settled already. */
-static wharf_status settle_overdue(wharf_req *req, wharf_rec *rec)
+static wharf_status document_settle_overdue(wharf_req *req, wharf_rec *rec)
 {
     int64_t requested = field_int(rec, DOCUMENT_REQUESTED_AT);
     wharf_status s;
@@ -217,7 +217,7 @@ static wharf_status settle_public(wharf_req *req, const wharf_rec *old_rec, cons
                   : documents_token->revoke(req, PUBLIC_NAMES, id);
 }
 
-static wharf_status check_update(wharf_req *req, wharf_rec *rec)
+static wharf_status document_check_update(wharf_req *req, wharf_rec *rec)
 {
     static const struct stored any = {.type = {"", 0}, .md5 = {"", 0}, .sha256 = {"", 0}};
     struct arrived *arrived = W->res->context(rec, document_arrived_kind);
@@ -232,7 +232,7 @@ static wharf_status check_update(wharf_req *req, wharf_rec *rec)
         return WHARF_OK;
     }
     if (W->res->context(rec, document_overdue_kind))
-        return settle_overdue(req, rec);
+        return document_settle_overdue(req, rec);
     if (content && renew)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "renew_upload",
             "Send content, or renew_upload: true, not both");
@@ -254,7 +254,8 @@ static wharf_status document_check(
         return WHARF_INVALID;
     if (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_METADATA))
         settle_words(req, new_rec);
-    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, new_rec);
+    return op == WHARF_CREATE ? document_check_create(req, new_rec)
+                              : document_check_update(req, new_rec);
 }
 
 /* ---- written ---- */
@@ -264,8 +265,9 @@ static wharf_status add_version(wharf_req *req, const wharf_rec *rec, const stru
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_int(field_int(rec, DOCUMENT_VERSION)), val_text(got->file), val_text(got->type),
         val_int(got->size), val_text_or_null(got->md5), val_text(got->sha256),
-        got->pages ? val_int(got->pages) : val_null(), measure(got->width), measure(got->height),
-        val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
+        got->pages ? val_int(got->pages) : val_null(), document_rules_measure(got->width),
+        document_rules_measure(got->height), val_time(W->req->now_us(req)),
+        val_text_or_null(W->req->actor(req))};
 
     return W->db->exec(req, QUERY_VERSION_ADD, args, sizeof(args) / sizeof(args[0]), NULL);
 }

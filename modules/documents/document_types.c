@@ -8,14 +8,14 @@
 #define SEEN_OLE  "application/x-ole-storage"
 #define SEEN_GZIP "application/gzip"
 
-static bool begins(wharf_str s, const char *with)
+static bool document_types_begins(wharf_str s, const char *with)
 {
     size_t n = strlen(with);
 
     return s.n >= n && memcmp(s.p, with, n) == 0;
 }
 
-static bool ends(wharf_str s, const char *with)
+static bool document_types_ends(wharf_str s, const char *with)
 {
     size_t n = strlen(with);
 
@@ -63,8 +63,9 @@ static bool is_text_type(wharf_str said)
         "application/x-www-form-urlencoded", "message/rfc822"};
     const size_t n = sizeof(others) / sizeof(others[0]);
 
-    return begins(said, "text/") || ends(said, "+xml") || ends(said, "+json") ||
-           ends(said, "+yaml") || word_place(said, others, n) < n;
+    return document_types_begins(said, "text/") || document_types_ends(said, "+xml") ||
+           document_types_ends(said, "+json") || document_types_ends(said, "+yaml") ||
+           word_place(said, others, n) < n;
 }
 
 /* Tells whether the type is one whose bytes always show it. */
@@ -80,8 +81,9 @@ static bool shows_itself(wharf_str said)
 /* Tells whether the type is one of files that are ZIP containers. */
 static bool is_zip_type(wharf_str said)
 {
-    return begins(said, "application/vnd.openxmlformats-officedocument.") ||
-           begins(said, "application/vnd.oasis.opendocument.") || ends(said, "+zip");
+    return document_types_begins(said, "application/vnd.openxmlformats-officedocument.") ||
+           document_types_begins(said, "application/vnd.oasis.opendocument.") ||
+           document_types_ends(said, "+zip");
 }
 
 static wharf_str usual_name(wharf_str type)

@@ -80,7 +80,8 @@ wharf_status document_fetch(wharf_req *req, wharf_str id)
 /* ---- bytes that have come ---- */
 
 /* Returns why the bytes are not those that were announced, NULL when they are. */
-static const char *unlike(const struct stored *got, const struct stored *wanted, wharf_str seen)
+static const char *document_upload_unlike(
+    const struct stored *got, const struct stored *wanted, wharf_str seen)
 {
     if (wanted->size > 0 && wanted->size != got->size)
         return "size_mismatch";
@@ -114,7 +115,7 @@ static wharf_status look_at_upload(wharf_req *req, const wharf_rec *rec, int fd,
                 : seen.n                                                        ? seen
                          : WHARF_S("application/octet-stream");
     file.type = got->type;
-    *ret_reason = unlike(got, wanted, seen);
+    *ret_reason = document_upload_unlike(got, wanted, seen);
     if (*ret_reason)
         return WHARF_OK;
     s = document_scan(req, &file, &rejected);

@@ -24,7 +24,7 @@ static const wharf_route routes[] = {
     {ROUTE_TUS_CREATE, .handler = document_tus_create},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void documents_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -45,7 +45,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
                 "\"background\": true}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status documents_start(wharf_plugin *self, wharf_req *req)
 {
     documents_blob = W->service(self, "wharf.blob", 1, 3);
     documents_many = W->service(self, "wharf.many", 1, 3);
@@ -66,8 +66,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = documents_declare,
+        .start = documents_start};
 
     W = host;
     return &desc;

@@ -15,7 +15,7 @@ struct line {
 
 /* ---- the step ---- */
 
-static bool starts(wharf_str s, const char *with)
+static bool alerts_starts(wharf_str s, const char *with)
 {
     return s.n >= strlen(with) && !memcmp(s.p, with, strlen(with));
 }
@@ -41,10 +41,10 @@ static wharf_status others(
     wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
     *ret_n = 0;
-    if (lost || starts(type, "webhook.") || same(type, WHARF_S("workflow.disabled")) ||
+    if (lost || alerts_starts(type, "webhook.") || same(type, WHARF_S("workflow.disabled")) ||
         same(type, WHARF_S("workflow.failing")))
         return events_org->administrators(req, ret_emails, ret_n);
-    if (starts(type, "outgoing_integration.") || starts(type, "incoming_webhook."))
+    if (alerts_starts(type, "outgoing_integration.") || alerts_starts(type, "incoming_webhook."))
         return events_org->listeners(req, type, ret_emails, ret_n);
     return WHARF_OK;
 }
@@ -78,7 +78,7 @@ static wharf_status note_alerts(
     return W->db->query(req, sql, args, 2, ret_lines);
 }
 
-static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t at_us)
+static wharf_status alerts_ask_for_mail(wharf_req *req, const struct line *l, int64_t at_us)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *args;
@@ -129,7 +129,7 @@ wharf_status alerts_step(
         wharf_val mailed;
         bool before = W->db->value(lines, i, 3, WHARF_V_TIME_US, &mailed);
 
-        s = ask_for_mail(req, &l, before ? mailed.u.i + HOUR_S * 1000000LL : 0);
+        s = alerts_ask_for_mail(req, &l, before ? mailed.u.i + HOUR_S * 1000000LL : 0);
     }
     return s;
 }
@@ -209,7 +209,7 @@ static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
                          : s;
 }
 
-static wharf_status send_mail(
+static wharf_status alerts_send_mail(
     wharf_req *req, const struct line *l, wharf_str subscriber, const wharf_rows *rows)
 {
     wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type), .description = WHARF_S("")};
@@ -268,7 +268,8 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
 }
 
 /* Marks the alerts. mailed false: nobody wants it any more. */
-static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
+static wharf_status alerts_mark(
+    wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
 {
     static const char alerts_sql[] =
         "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE organization_id = $4::text "
@@ -304,12 +305,12 @@ wharf_status alerts_send(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = still_wanted(req, &l, &wanted, &subscriber);
     if (s == WHARF_OK && !wanted)
-        s = mark(req, &l, rows, false);
+        s = alerts_mark(req, &l, rows, false);
     if (s == WHARF_OK)
         s = W->db->commit(req);
     if (s != WHARF_OK || !wanted || !W->db->count(rows))
         return s;
-    s = send_mail(req, &l, subscriber, rows);
+    s = alerts_send_mail(req, &l, subscriber, rows);
     refused = s == WHARF_INVALID;
     if (s != WHARF_OK && !refused)
         return s; /* tried again; what comes meanwhile goes with it */
@@ -318,6 +319,6 @@ wharf_status alerts_send(wharf_req *req, void *arg)
     if (s == WHARF_OK && subscriber.n)
         s = subscriber_answered(req, subscriber, refused);
     if (s == WHARF_OK)
-        s = mark(req, &l, rows, true);
+        s = alerts_mark(req, &l, rows, true);
     return s == WHARF_OK ? W->db->commit(req) : s;
 }

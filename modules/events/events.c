@@ -23,7 +23,7 @@ struct wanted {
     wharf_str module;
 };
 
-static wharf_status read_wanted(wharf_req *req, struct wanted *w)
+static wharf_status events_read_wanted(wharf_req *req, struct wanted *w)
 {
     wharf_str v;
 
@@ -76,7 +76,7 @@ static wharf_status list_types(wharf_req *req, void *arg)
     size_t n = events_api->type_count(events_self);
     struct wanted w;
     wharf_out *out;
-    wharf_status s = read_wanted(req, &w);
+    wharf_status s = events_read_wanted(req, &w);
 
     if (s != WHARF_OK)
         return s;
@@ -134,7 +134,7 @@ static const wharf_route routes[] = {
     {ROUTE_UNSUBSCRIBE_DONE, .handler = unsubscribe_done},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void events_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const struct {
         wharf_head head;
@@ -158,7 +158,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status events_start(wharf_plugin *self, wharf_req *req)
 {
     events_self = self;
     events_api = events_host->service(self, "wharf.events", 1, 0);
@@ -174,8 +174,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = events_declare,
+        .start = events_start};
 
     events_host = host;
     return &desc;

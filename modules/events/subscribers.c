@@ -7,21 +7,21 @@
 
 #include "events.gen.h"
 
-static bool has(const wharf_rec *rec, wharf_field f)
+static bool subscribers_has(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
 
     return W->res->get(rec, f, &v);
 }
 
-static bool is_true(const wharf_rec *rec, wharf_field f)
+static bool subscribers_is_true(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
 
     return W->res->get(rec, f, &v) && v.u.i;
 }
 
-static wharf_val later(const wharf_req *req, int64_t seconds)
+static wharf_val subscribers_later(const wharf_req *req, int64_t seconds)
 {
     return val_time(W->req->now_us(req) + seconds * 1000000);
 }
@@ -102,7 +102,7 @@ static wharf_status check_verbs(wharf_req *req, const wharf_rec *rec)
     return WHARF_OK;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
+static wharf_status subscribers_normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
     const wharf_json *list = W->res->member(rec, "events");
     wharf_status s = op == WHARF_UPDATE ? check_verbs(req, rec) : WHARF_OK;
@@ -146,7 +146,8 @@ static void expect_verification(wharf_req *req, wharf_rec *rec)
 {
     W->res->set(rec, EVENT_SUBSCRIBER_STATUS, val_text(WHARF_S("pending_verification")));
     W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_SENT_AT, val_time(W->req->now_us(req)));
-    W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_EXPIRES_AT, later(req, VERIFY_HOURS * 3600));
+    W->res->set(
+        rec, EVENT_SUBSCRIBER_VERIFICATION_EXPIRES_AT, subscribers_later(req, VERIFY_HOURS * 3600));
 }
 
 /* Clears what the body asks to be done, which is not what the row is. */
@@ -156,7 +157,7 @@ static void never_kept(wharf_rec *rec)
     W->res->set(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION, val_bool(false));
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status subscribers_check_create(wharf_req *req, wharf_rec *rec)
 {
     const wharf_caller *caller = events_keys->caller(req);
     const wharf_val organization = val_text(W->req->organization(req));
@@ -192,8 +193,8 @@ static wharf_status check_approve(wharf_req *req, const wharf_rec *old_rec, whar
 
     if (!same(caller->role, WHARF_S("owner")) || !caller->user_id.n)
         return W->err->fail(req, ERR_SUBSCRIBER_OWNER_REQUIRED, NULL, NULL);
-    if (has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) ||
-        !is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
+    if (subscribers_has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) ||
+        !subscribers_is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
         return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_APPROVED, NULL, NULL);
     field_get_text(old_rec, EVENT_SUBSCRIBER_CREATED_BY, &creator);
     if (same(creator, caller->user_id)) {
@@ -240,12 +241,13 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
     return WHARF_OK;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status subscribers_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
 {
     wharf_status s = WHARF_OK;
 
     if (op == WHARF_CREATE)
-        return check_create(req, rec);
+        return subscribers_check_create(req, rec);
     if (op == WHARF_DELETE)
         return WHARF_OK;
     if (!W->res->sent(rec, EVENT_SUBSCRIBER_EVENTS) && !W->res->sent(rec, EVENT_SUBSCRIBER_EMAIL) &&
@@ -263,7 +265,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 /* ---- written ---- */
 
-static wharf_status ask_for_mail(wharf_req *req, wharf_str id)
+static wharf_status subscribers_ask_for_mail(wharf_req *req, wharf_str id)
 {
     const wharf_json *args;
     wharf_status s = W->json->parse(
@@ -302,7 +304,7 @@ static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
     return s;
 }
 
-static wharf_status written(
+static wharf_status subscribers_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : rec);
@@ -313,7 +315,7 @@ static wharf_status written(
         return s == WHARF_OK ? events_tokens->revoke(req, UNSUBSCRIBE_KIND, id) : s;
     }
     if (op == WHARF_CREATE || W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_VERIFICATION_SENT_AT))
-        s = ask_for_mail(req, id);
+        s = subscribers_ask_for_mail(req, id);
     if (s == WHARF_OK && op == WHARF_UPDATE &&
         W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_APPROVED_AT))
         s = W->event->emit(req, "event_subscriber.approved", "event_subscriber", id, NULL);
@@ -323,8 +325,10 @@ static wharf_status written(
     return s;
 }
 
-const wharf_hooks subscriber_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written};
+const wharf_hooks subscriber_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = subscribers_normalize,
+    .check = subscribers_check,
+    .written = subscribers_written};
 
 /* ---- what the mail server said ---- */
 

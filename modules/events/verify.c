@@ -12,7 +12,7 @@
 
 /* Prepares the address and a new token; the address is empty when nobody has to be asked any
  * more. */
-static wharf_status prepare(
+static wharf_status verify_prepare(
     wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
 {
     static const char sql[] =
@@ -69,7 +69,7 @@ wharf_status verify_send(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         W->json->text(W->json->get(body, "subscriber"), &id);
     if (s == WHARF_OK)
-        s = prepare(req, id, &address, &token);
+        s = verify_prepare(req, id, &address, &token);
     if (s != WHARF_OK || !address.n)
         return s;
     s = send_link(req, address, token);
@@ -85,7 +85,7 @@ wharf_status verify_send(wharf_req *req, void *arg)
 
 /* Finds the thing that the link stands for; fails with subscriber.token_invalid when there is
  * none. */
-static wharf_status enter(wharf_req *req, const char *kind, wharf_str *ret_id)
+static wharf_status verify_enter(wharf_req *req, const char *kind, wharf_str *ret_id)
 {
     wharf_str token = WHARF_S("");
     wharf_status s;
@@ -101,7 +101,7 @@ static wharf_status enter(wharf_req *req, const char *kind, wharf_str *ret_id)
 wharf_status verify_page(wharf_req *req, void *arg)
 {
     wharf_str id;
-    wharf_status s = enter(req, VERIFY_KIND, &id);
+    wharf_status s = verify_enter(req, VERIFY_KIND, &id);
 
     if (s == WHARF_OK)
         events_tokens->page(req, 200, WHARF_S("Confirm your address"),
@@ -118,7 +118,7 @@ wharf_status verify_done(wharf_req *req, void *arg)
     const wharf_rows *rows;
     bool active;
     wharf_str id;
-    wharf_status s = enter(req, VERIFY_KIND, &id);
+    wharf_status s = verify_enter(req, VERIFY_KIND, &id);
 
     if (s != WHARF_OK)
         return s;
@@ -146,7 +146,7 @@ wharf_status verify_done(wharf_req *req, void *arg)
 wharf_status unsubscribe_page(wharf_req *req, void *arg)
 {
     wharf_str id;
-    wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
+    wharf_status s = verify_enter(req, UNSUBSCRIBE_KIND, &id);
 
     if (s == WHARF_OK)
         events_tokens->page(req, 200, WHARF_S("No more alerts"),
@@ -162,7 +162,7 @@ wharf_status unsubscribe_done(wharf_req *req, void *arg)
                                    "($1, $2, $3::timestamptz) ON CONFLICT DO NOTHING";
     wharf_val args[3];
     wharf_str id;
-    wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
+    wharf_status s = verify_enter(req, UNSUBSCRIBE_KIND, &id);
 
     if (s != WHARF_OK)
         return s;

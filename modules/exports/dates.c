@@ -12,7 +12,7 @@ struct moment {
 static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July",
     "August", "September", "October", "November", "December"};
 
-static size_t run_of(wharf_str f, size_t at)
+static size_t dates_run_of(wharf_str f, size_t at)
 {
     size_t n = 1;
 
@@ -21,7 +21,7 @@ static size_t run_of(wharf_str f, size_t at)
     return n;
 }
 
-static bool is_letter(char c)
+static bool dates_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -49,8 +49,8 @@ bool date_format_good(wharf_str f)
     for (size_t i = 0, n; i < f.n; i += n) {
         const char *token = strchr(tokens, f.p[i]);
 
-        n = f.p[i] == '\'' ? quoted_length(f, i) : run_of(f, i);
-        if (!n || (is_letter(f.p[i]) && (!token || n > most[token - tokens])))
+        n = f.p[i] == '\'' ? quoted_length(f, i) : dates_run_of(f, i);
+        if (!n || (dates_is_letter(f.p[i]) && (!token || n > most[token - tokens])))
             return false;
         if (f.p[i] == 'y' && n == 3)
             return false;
@@ -72,7 +72,7 @@ wharf_status date_zone_known(wharf_req *req, wharf_str zone, bool *ret_known)
 
 /* ---- one moment ---- */
 
-static int put_number(char *out, size_t room, int value, size_t width)
+static int dates_put_number(char *out, size_t room, int value, size_t width)
 {
     return snprintf(out, room, "%0*d", (int)width, value);
 }
@@ -84,21 +84,22 @@ static int put_token(char *out, size_t room, const struct moment *m, char token,
 
     switch (token) {
     case 'y':
-        return n == 2 ? put_number(out, room, m->year % 100, 2) : put_number(out, room, m->year, n);
+        return n == 2 ? dates_put_number(out, room, m->year % 100, 2)
+                      : dates_put_number(out, room, m->year, n);
     case 'M':
         return n == 4   ? snprintf(out, room, "%s", months[m->month - 1])
                : n == 3 ? snprintf(out, room, "%.3s", months[m->month - 1])
-                        : put_number(out, room, m->month, n);
+                        : dates_put_number(out, room, m->month, n);
     case 'd':
-        return put_number(out, room, m->day, n);
+        return dates_put_number(out, room, m->day, n);
     case 'H':
-        return put_number(out, room, m->hour, n);
+        return dates_put_number(out, room, m->hour, n);
     case 'h':
-        return put_number(out, room, hour12, n);
+        return dates_put_number(out, room, hour12, n);
     case 'm':
-        return put_number(out, room, m->minute, n);
+        return dates_put_number(out, room, m->minute, n);
     case 's':
-        return put_number(out, room, m->second, n);
+        return dates_put_number(out, room, m->second, n);
     case 'S':
         snprintf(fraction, sizeof(fraction), "%03d000", m->ms);
         return snprintf(out, room, "%.*s", (int)n, fraction);
@@ -132,8 +133,8 @@ static wharf_str by_format(wharf_req *req, const struct moment *m, wharf_str f)
         if (f.p[i] == '\'') {
             n = quoted_length(f, i);
             at += put_quoted(out + at, (wharf_str){f.p + i, n});
-        } else if (is_letter(f.p[i])) {
-            n = run_of(f, i);
+        } else if (dates_is_letter(f.p[i])) {
+            n = dates_run_of(f, i);
             at += (size_t)put_token(out + at, room - at, m, f.p[i], n);
         } else {
             n = 1;

@@ -30,12 +30,12 @@ wharf_str area_of(wharf_req *req, wharf_str resource)
     return area;
 }
 
-static wharf_status bad(wharf_req *req, const char *member, const char *message)
+static wharf_status export_bad(wharf_req *req, const char *member, const char *message)
 {
     return W->err->add(req, ERR_VALIDATION_FAILED, member, "%s", message);
 }
 
-static bool named(const wharf_str *names, size_t n, wharf_str name)
+static bool export_named(const wharf_str *names, size_t n, wharf_str name)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(names[i], name))
@@ -53,12 +53,13 @@ static wharf_status check_columns(
         wharf_str name = W->json->key(c);
 
         any |= W->json->truth(c, &truth) && truth;
-        if (!named(names, n, name))
-            bad(req, W->mem->format(req, "csv_field_options.columns.%.*s", (int)name.n, name.p).p,
+        if (!export_named(names, n, name))
+            export_bad(req,
+                W->mem->format(req, "csv_field_options.columns.%.*s", (int)name.n, name.p).p,
                 "The list has no member of this name");
     }
     if (columns && !any && W->err->current(req) == WHARF_OK)
-        bad(req, "csv_field_options.columns", "Name at least one column, with true");
+        export_bad(req, "csv_field_options.columns", "Name at least one column, with true");
     return W->err->current(req);
 }
 
@@ -76,10 +77,10 @@ static wharf_status check_csv(wharf_req *req, const wharf_json *o, const wharf_s
             return status;
     }
     if (!good)
-        bad(req, "csv_field_options.timezone",
+        export_bad(req, "csv_field_options.timezone",
             "timezone must be a name of the IANA list, such as America/New_York");
     if (format && W->json->text(format, &s) && !date_format_good(s))
-        bad(req, "csv_field_options.datetime_format",
+        export_bad(req, "csv_field_options.datetime_format",
             "datetime_format has the tokens y M d H h m s S a; other letters stand in 'quotes'");
     return check_columns(
         req, columns && W->json->type(columns) == WHARF_J_OBJECT ? columns : NULL, names, n);
@@ -104,7 +105,8 @@ static void keep_columns(wharf_req *req, wharf_rec *rec, const wharf_json *csv)
         W->res->set(rec, EXPORT_CHOSEN_COLUMNS, val_json(list));
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status export_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
 {
     static const wharf_field counts[] = {
         EXPORT_EXPORTED_ROWS, EXPORT_ERROR_ROWS, EXPORT_SANITIZED_ROWS, EXPORT_PROGRESS};
@@ -136,7 +138,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s;
 }
 
-static wharf_status written(
+static wharf_status export_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
 {
     wharf_out *args = W->json->builder(req);
@@ -177,7 +179,7 @@ static bool may_have(wharf_req *req, const wharf_rec *rec)
     return caller->all_locations || same(caller->key_id, field_text(rec, EXPORT_KEY_ID));
 }
 
-static wharf_status compute(
+static wharf_status export_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     static const struct {
@@ -207,12 +209,14 @@ static wharf_status compute(
     return s;
 }
 
-const wharf_hooks export_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = check, .written = written, .compute = compute};
+const wharf_hooks export_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = export_check,
+    .written = export_written,
+    .compute = export_compute};
 
 /* ---- canceling ---- */
 
-static wharf_status answer(wharf_req *req, wharf_str id, bool canceled)
+static wharf_status export_answer(wharf_req *req, wharf_str id, bool canceled)
 {
     const wharf_rec *rec;
     wharf_status s;
@@ -263,7 +267,7 @@ wharf_status exports_delete(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->db->exec(req, cancel_sql, args, 3, &n);
     if (s != WHARF_OK || n)
-        return s == WHARF_OK ? answer(req, id, true) : s;
+        return s == WHARF_OK ? export_answer(req, id, true) : s;
     s = W->db->query(req, files_sql, args, 2, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         s = exports_blob->remove(req, row_text(rows, i, 0));
@@ -271,5 +275,5 @@ wharf_status exports_delete(wharf_req *req, void *arg)
     }
     if (s == WHARF_OK)
         s = W->db->exec(req, delete_sql, args, 2, NULL);
-    return s == WHARF_OK ? answer(req, id, false) : s;
+    return s == WHARF_OK ? export_answer(req, id, false) : s;
 }

@@ -51,7 +51,7 @@ static void free_run(void *arg)
 
 /* ---- the row ---- */
 
-static wharf_status load(struct run *r, bool *ret_there)
+static wharf_status export_run_load(struct run *r, bool *ret_there)
 {
     static const char sql[] = QUERY_EXPORT_CLAIM;
     const wharf_val args[] = {
@@ -80,7 +80,7 @@ static wharf_status load(struct run *r, bool *ret_there)
 
 /* Notes how far it is, twice a second; learns whether it was canceled. Reading is the first half
  * of the way when a CSV is made. */
-static wharf_status note(struct run *r, bool now)
+static wharf_status export_run_note(struct run *r, bool now)
 {
     static const char sql[] =
         "UPDATE exports.export SET progress = $3::bigint, total_rows = $4::bigint, exported_rows = "
@@ -111,7 +111,7 @@ static wharf_status note(struct run *r, bool now)
 
 /* ---- files ---- */
 
-static wharf_status put(struct run *r, struct file *f, wharf_str text)
+static wharf_status export_run_put(struct run *r, struct file *f, wharf_str text)
 {
     wharf_status s = f->writer ? WHARF_OK : exports_blob->begin(r->req, 0, &f->writer);
 
@@ -158,9 +158,9 @@ static wharf_status keep_rows(struct run *r, const wharf_str *rows, size_t n)
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        s = put(r, &r->json_file, r->read ? WHARF_S(",\n") : WHARF_S("\n"));
+        s = export_run_put(r, &r->json_file, r->read ? WHARF_S(",\n") : WHARF_S("\n"));
         if (s == WHARF_OK)
-            s = put(r, &r->json_file, rows[i]);
+            s = export_run_put(r, &r->json_file, rows[i]);
         r->read++;
     }
     return s;
@@ -177,9 +177,9 @@ static wharf_status next_rows(
     return WHARF_OK;
 }
 
-static wharf_status read_list(struct run *r, wharf_walk *walk)
+static wharf_status export_run_read_list(struct run *r, wharf_walk *walk)
 {
-    wharf_status s = put(r, &r->json_file, WHARF_S("["));
+    wharf_status s = export_run_put(r, &r->json_file, WHARF_S("["));
     size_t n = 1;
 
     while (s == WHARF_OK && n && !r->canceled) {
@@ -192,17 +192,17 @@ static wharf_status read_list(struct run *r, wharf_walk *walk)
         if (s == WHARF_OK && n)
             s = keep_rows(r, rows, n);
         if (s == WHARF_OK && n)
-            s = note(r, false);
+            s = export_run_note(r, false);
         W->mem->scope_end(r->req, scope);
     }
     if (walk)
         exports_walk->end(r->req, walk);
-    return s == WHARF_OK ? put(r, &r->json_file, WHARF_S("\n]\n")) : s;
+    return s == WHARF_OK ? export_run_put(r, &r->json_file, WHARF_S("\n]\n")) : s;
 }
 
 /* ---- writing the table ---- */
 
-static wharf_str option(const struct run *r, const char *name, const char *fallback)
+static wharf_str export_run_option(const struct run *r, const char *name, const char *fallback)
 {
     const wharf_json *v = r->csv_options ? W->json->get(r->csv_options, name) : NULL;
     wharf_str s;
@@ -212,7 +212,8 @@ static wharf_str option(const struct run *r, const char *name, const char *fallb
 
 /* Chooses the columns: those that were chosen, in the order of the choice; else all members but
  * the kind of the row, which is the same everywhere. */
-static void choose(struct run *r, const wharf_str *names, size_t n, struct table_options *o)
+static void export_run_choose(
+    struct run *r, const wharf_str *names, size_t n, struct table_options *o)
 {
     size_t most = r->columns ? W->json->count(r->columns) : n;
     wharf_str *chosen = W->mem->alloc(r->req, (most + 1) * sizeof(*chosen));
@@ -228,8 +229,9 @@ static void choose(struct run *r, const wharf_str *names, size_t n, struct table
 
 static wharf_status make_table(struct run *r)
 {
-    struct table_options o = {.flatten = is(option(r, "nested", "merge"), "flatten"),
-        .dates = {option(r, "timezone", "UTC"), option(r, "datetime_format", ""), false},
+    struct table_options o = {.flatten = is(export_run_option(r, "nested", "merge"), "flatten"),
+        .dates = {export_run_option(r, "timezone", "UTC"),
+            export_run_option(r, "datetime_format", ""), false},
         .schema = r->source ? NULL : exports_kernel->definition(r->req, r->resource.p)};
     const wharf_str *names;
     size_t n;
@@ -238,7 +240,7 @@ static wharf_status make_table(struct run *r)
     if (s != WHARF_OK)
         return s;
     o.dates.plain = is(o.dates.zone, "UTC") && !o.dates.format.n;
-    choose(r, names, n, &o);
+    export_run_choose(r, names, n, &o);
     r->table = table_new(&o);
     return WHARF_OK;
 }
@@ -252,7 +254,7 @@ struct reader {
     bool end;
 };
 
-static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
+static wharf_status export_run_read_line(struct run *r, struct reader *in, wharf_str *ret)
 {
     for (;;) {
         char *from = r->line + in->used, *end = memchr(from, '\n', in->have - in->used);
@@ -291,7 +293,7 @@ static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
 }
 
 /* Reads up to PART rows, parsed. */
-static wharf_status read_rows(
+static wharf_status export_run_read_rows(
     struct run *r, struct reader *in, const wharf_json **rows, size_t *ret_n)
 {
     wharf_status s = WHARF_OK;
@@ -299,7 +301,7 @@ static wharf_status read_rows(
 
     *ret_n = 0;
     while (s == WHARF_OK && *ret_n < PART) {
-        s = read_line(r, in, &line);
+        s = export_run_read_line(r, in, &line);
         if (s != WHARF_OK || in->end)
             break;
         if (!line.n || line.p[0] != '{')
@@ -314,15 +316,15 @@ static wharf_status read_rows(
 /* Begins a file. Must be called outside of memory scopes, which would end them. */
 static wharf_status begin_file(struct run *r, struct file *f, wharf_str header)
 {
-    wharf_status s = put(r, f, WHARF_S(CSV_MARK));
+    wharf_status s = export_run_put(r, f, WHARF_S(CSV_MARK));
 
-    return s == WHARF_OK ? put(r, f, header) : s;
+    return s == WHARF_OK ? export_run_put(r, f, header) : s;
 }
 
-static wharf_status put_row(struct run *r, struct file *f, wharf_str line)
+static wharf_status export_run_put_row(struct run *r, struct file *f, wharf_str line)
 {
     f->rows++;
-    return put(r, f, line);
+    return export_run_put(r, f, line);
 }
 
 static wharf_str error_line(struct run *r, const wharf_json *row)
@@ -338,7 +340,7 @@ static wharf_str error_line(struct run *r, const wharf_json *row)
         (int)id.n, id.p, COLUMNS_MOST);
 }
 
-static wharf_status put_rows(struct run *r, const wharf_json *const *rows, size_t n)
+static wharf_status export_run_put_rows(struct run *r, const wharf_json *const *rows, size_t n)
 {
     enum row_kind *kinds = W->mem->alloc(r->req, n * sizeof(*kinds));
     wharf_str *lines = W->mem->alloc(r->req, n * sizeof(*lines));
@@ -346,11 +348,11 @@ static wharf_status put_rows(struct run *r, const wharf_json *const *rows, size_
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (kinds[i] == ROW_GOOD)
-            s = put_row(r, &r->csv_file, lines[i]);
+            s = export_run_put_row(r, &r->csv_file, lines[i]);
         else if (kinds[i] == ROW_SANITIZED)
-            s = put_row(r, &r->sanitized_file, lines[i]);
+            s = export_run_put_row(r, &r->sanitized_file, lines[i]);
         else
-            s = put_row(r, &r->error_file, error_line(r, rows[i]));
+            s = export_run_put_row(r, &r->error_file, error_line(r, rows[i]));
     }
     r->written += (int64_t)n;
     return s;
@@ -374,12 +376,12 @@ static wharf_status write_table(struct run *r)
         wharf_scope *scope = W->mem->scope_begin(r->req);
         const wharf_json **rows = W->mem->alloc(r->req, PART * sizeof(*rows));
 
-        s = r->line ? read_rows(r, &in, rows, &n)
+        s = r->line ? export_run_read_rows(r, &in, rows, &n)
                     : W->err->fail(r->req, ERR_EXPORT_INTERNAL, NULL, NULL);
         if (s == WHARF_OK && n)
-            s = put_rows(r, rows, n);
+            s = export_run_put_rows(r, rows, n);
         if (s == WHARF_OK && n)
-            s = note(r, false);
+            s = export_run_note(r, false);
         W->mem->scope_end(r->req, scope);
     }
     return s;
@@ -406,7 +408,7 @@ static wharf_status end_sql(struct run *r, bool good, const wharf_val *error, bo
 
 /* Ends the run, as completed or as failed: files, row and event in one transaction. Canceled
  * meanwhile: nothing of it. */
-static wharf_status end(struct run *r, bool good, wharf_val error)
+static wharf_status export_run_end(struct run *r, bool good, wharf_val error)
 {
     bool done = false;
     wharf_status s = W->db->begin(r->req);
@@ -432,7 +434,7 @@ static wharf_status end(struct run *r, bool good, wharf_val error)
     return s;
 }
 
-static wharf_status fail(struct run *r, const char *code, const char *message)
+static wharf_status export_run_fail(struct run *r, const char *code, const char *message)
 {
     wharf_out *error = W->json->builder(r->req);
     const wharf_json *value;
@@ -444,7 +446,7 @@ static wharf_status fail(struct run *r, const char *code, const char *message)
     W->json->put(error, "message", val_text(z(message)));
     W->json->close(error);
     s = W->json->result(r->req, error, &value);
-    return s == WHARF_OK ? end(r, false, val_json(value)) : s;
+    return s == WHARF_OK ? export_run_end(r, false, val_json(value)) : s;
 }
 
 /* ---- the job ---- */
@@ -514,9 +516,9 @@ static wharf_status make_files(struct run *r, wharf_walk *walk)
     wharf_status s = r->csv ? make_table(r) : WHARF_OK;
 
     if (s == WHARF_OK)
-        s = note(r, true);
+        s = export_run_note(r, true);
     if (s == WHARF_OK && !r->canceled)
-        s = read_list(r, walk);
+        s = export_run_read_list(r, walk);
     if (s == WHARF_OK && !r->canceled && r->csv)
         s = write_table(r);
     return s;
@@ -537,18 +539,18 @@ wharf_status exports_run(wharf_req *req, void *arg)
     W->mem->on_release(req, free_run, r);
     if (s != WHARF_OK || !W->json->text(W->json->get(body, "id"), &r->id))
         return s;
-    s = load(r, &there);
+    s = export_run_load(r, &there);
     if (s != WHARF_OK || !there)
         return s;
     if (r->failed)
-        return fail(r, r->failed, "The export was begun three times and never ended");
+        return export_run_fail(r, r->failed, "The export was begun three times and never ended");
     s = begin_walk(r, &walk, &code, &message);
     if (s == WHARF_OK && code)
-        return fail(r, code, message);
+        return export_run_fail(r, code, message);
     if (s == WHARF_OK)
         s = make_files(r, walk);
     if (s == WHARF_OK && !r->canceled)
-        s = end(r, true, val_null());
+        s = export_run_end(r, true, val_null());
     abort_file(r, &r->json_file);
     abort_file(r, &r->csv_file);
     abort_file(r, &r->sanitized_file);

@@ -31,7 +31,7 @@ struct table {
     struct date_style dates;
 };
 
-static void *need(void *p)
+static void *export_table_need(void *p)
 {
     if (!p) {
         fputs("wharf: out of memory\n", stderr);
@@ -53,16 +53,17 @@ static const wharf_json *below(const wharf_json *schema, wharf_str name, bool ar
 
 /* Returns the slot of a name. The hash is keyed: names are keys of metadata, and who sends those
  * can not make them meet. */
-static size_t slot_of(const struct node *parent, wharf_str name)
+static size_t export_table_slot_of(const struct node *parent, wharf_str name)
 {
     uint64_t h = exports_text->hash(name) ^ (uint64_t)(uintptr_t)parent * 0x9E3779B97F4A7C15u;
 
     return (size_t)(h >> 32) & (SLOTS - 1);
 }
 
-static struct node *find_node(const struct table *t, const struct node *parent, wharf_str name)
+static struct node *export_table_find_node(
+    const struct table *t, const struct node *parent, wharf_str name)
 {
-    struct node *k = t->slots[slot_of(parent, name)];
+    struct node *k = t->slots[export_table_slot_of(parent, name)];
 
     while (k && !(k->parent == parent && is(name, k->name)))
         k = k->in_slot;
@@ -71,7 +72,7 @@ static struct node *find_node(const struct table *t, const struct node *parent, 
 
 /* Finds where a new child stands: elements of arrays in their order, members in that in which they
  * came. */
-static struct node **place_of(struct node *parent, long index)
+static struct node **export_table_place_of(struct node *parent, long index)
 {
     struct node **at = &parent->child;
 
@@ -84,10 +85,11 @@ static struct node **place_of(struct node *parent, long index)
 
 static struct node *add_node(struct table *t, struct node *parent, wharf_str name, long index)
 {
-    struct node *k = need(calloc(1, sizeof(*k))), **at = place_of(parent, index);
-    size_t slot = slot_of(parent, name);
+    struct node *k = export_table_need(calloc(1, sizeof(*k))),
+                **at = export_table_place_of(parent, index);
+    size_t slot = export_table_slot_of(parent, name);
 
-    k->name = need(strndup(name.p, name.n));
+    k->name = export_table_need(strndup(name.p, name.n));
     k->index = index;
     k->parent = parent;
     k->schema = t->dates.plain ? NULL
@@ -127,12 +129,12 @@ static bool is_whole(const wharf_json *v, int depth)
 }
 
 /* Tells whether the value says anything: whether there is any value in it but null. */
-static bool says_something(const wharf_json *v, int depth)
+static bool export_table_says_something(const wharf_json *v, int depth)
 {
     if (is_whole(v, depth))
         return W->json->type(v) != WHARF_J_NULL;
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
-        if (says_something(m, depth + 1))
+        if (export_table_says_something(m, depth + 1))
             return true;
     }
     return false;
@@ -151,12 +153,12 @@ static void learn_value(struct table *t, struct node *node)
 static struct node *learn_name(struct table *t, struct node *parent, wharf_str name, long index,
     const wharf_json *m, int depth)
 {
-    struct node *k = find_node(t, parent, name);
+    struct node *k = export_table_find_node(t, parent, name);
     /* its column, which it had for want of others */
     bool gives = has_column(t, parent) && !parent->leaf;
 
     if (k || t->n_columns - gives >= COLUMNS_MOST ||
-        (t->n_nodes >= PLACES_MOST && !says_something(m, depth)))
+        (t->n_nodes >= PLACES_MOST && !export_table_says_something(m, depth)))
         return k;
     t->n_columns -= gives;
     return add_node(t, parent, name, index);
@@ -170,7 +172,7 @@ static wharf_str member_name(
     return (wharf_str){number, (size_t)snprintf(number, room, "%ld", i)};
 }
 
-static void learn(struct table *t, struct node *node, const wharf_json *v, int depth)
+static void export_table_learn(struct table *t, struct node *node, const wharf_json *v, int depth)
 {
     bool array = W->json->type(v) == WHARF_J_ARRAY;
     char number[24];
@@ -186,7 +188,7 @@ static void learn(struct table *t, struct node *node, const wharf_json *v, int d
         struct node *k = learn_name(t, node, name, array ? i : -1, m, depth + 1);
 
         if (k)
-            learn(t, k, m, depth + 1);
+            export_table_learn(t, k, m, depth + 1);
     }
 }
 
@@ -198,19 +200,19 @@ void table_learn(struct table *t, const wharf_json *row)
         const wharf_json *v = W->json->get(row, k->name);
 
         if (v)
-            learn(t, k, v, 0);
+            export_table_learn(t, k, v, 0);
     }
 }
 
 struct table *table_new(const struct table_options *o)
 {
-    struct table *t = need(calloc(1, sizeof(*t)));
+    struct table *t = export_table_need(calloc(1, sizeof(*t)));
 
     t->flatten = o->flatten;
     t->dates = o->dates;
     t->root.schema = o->schema;
     for (size_t i = 0; i < o->n_names; i++) {
-        if (!find_node(t, &t->root, o->names[i]))
+        if (!export_table_find_node(t, &t->root, o->names[i]))
             add_node(t, &t->root, o->names[i], -1);
     }
     t->n_columns = t->n_nodes;
@@ -253,7 +255,7 @@ static bool is_harmless(wharf_str s)
     return true;
 }
 
-static wharf_str text_of(wharf_req *req, const wharf_json *v)
+static wharf_str export_table_text_of(wharf_req *req, const wharf_json *v)
 {
     wharf_out *out;
     wharf_str s;
@@ -291,13 +293,14 @@ struct cells {
     bool error;
 };
 
-static void put_cell(wharf_req *req, const struct node *k, const wharf_json *v, struct cells *c)
+static void export_table_put_cell(
+    wharf_req *req, const struct node *k, const wharf_json *v, struct cells *c)
 {
     if (k->column == (size_t)-1) {
         c->error |= W->json->type(v) != WHARF_J_NULL;
         return;
     }
-    c->text[k->column] = text_of(req, v);
+    c->text[k->column] = export_table_text_of(req, v);
     if (is_moment(k, v) && c->n_dates < c->room)
         c->dates[c->n_dates++] = (struct date_cell){&c->text[k->column]};
 }
@@ -312,7 +315,7 @@ static void spread(wharf_req *req, const struct table *t, const struct node *k, 
     long i = 0;
 
     if (is_whole(v, depth)) {
-        put_cell(req, k, v, c);
+        export_table_put_cell(req, k, v, c);
         return;
     }
     for (const wharf_json *m = W->json->at(v, 0); m && !c->error; m = W->json->next(m), i++) {
@@ -320,11 +323,11 @@ static void spread(wharf_req *req, const struct table *t, const struct node *k, 
 
         if (!at ||
             !is(name, at->name)) /* most rows have their members in the order of the columns */
-            at = find_node(t, k, name);
+            at = export_table_find_node(t, k, name);
         if (at)
             spread(req, t, at, m, c, depth + 1);
         else
-            c->error = says_something(m, depth + 1);
+            c->error = export_table_says_something(m, depth + 1);
         at = at ? at->next : NULL;
     }
 }
@@ -336,7 +339,7 @@ static size_t cell_room(wharf_str s)
     return 2 * s.n + 4;
 }
 
-static char *put_text(char *to, wharf_str s, bool defuse)
+static char *export_table_put_text(char *to, wharf_str s, bool defuse)
 {
     bool quote = memchr(s.p, ',', s.n) || memchr(s.p, '"', s.n) || memchr(s.p, '\n', s.n) ||
                  memchr(s.p, '\r', s.n);
@@ -355,7 +358,7 @@ static char *put_text(char *to, wharf_str s, bool defuse)
     return to;
 }
 
-static wharf_str line_of(wharf_req *req, const wharf_str *cells, size_t n, bool defuse)
+static wharf_str export_table_line_of(wharf_req *req, const wharf_str *cells, size_t n, bool defuse)
 {
     size_t room = 3;
     char *line, *to;
@@ -366,7 +369,8 @@ static wharf_str line_of(wharf_req *req, const wharf_str *cells, size_t n, bool 
     for (size_t i = 0; i < n; i++) {
         if (i)
             *to++ = ',';
-        to = put_text(to, cells[i].p ? cells[i] : WHARF_S(""), defuse && !is_harmless(cells[i]));
+        to = export_table_put_text(
+            to, cells[i].p ? cells[i] : WHARF_S(""), defuse && !is_harmless(cells[i]));
     }
     *to++ = '\r';
     *to++ = '\n';
@@ -394,7 +398,7 @@ wharf_str table_header(wharf_req *req, struct table *t)
     number_columns(t, &t->root);
     names = W->mem->alloc(req, (t->n_columns + 1) * sizeof(*names));
     name_columns(req, &t->root, "", names);
-    return line_of(req, names, t->n_columns, true);
+    return export_table_line_of(req, names, t->n_columns, true);
 }
 
 wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows,
@@ -414,7 +418,7 @@ wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json 
             if (v && t->flatten)
                 spread(req, t, k, v, &c, 0);
             else if (v)
-                put_cell(req, k, v, &c);
+                export_table_put_cell(req, k, v, &c);
         }
         kinds[i] = c.error ? ROW_ERROR : ROW_GOOD;
     }
@@ -425,7 +429,7 @@ wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json 
         for (size_t k = 0; k < t->n_columns && kinds[i] == ROW_GOOD; k++)
             kinds[i] = is_harmless(row[k]) ? ROW_GOOD : ROW_SANITIZED;
         if (kinds[i] != ROW_ERROR)
-            lines[i] = line_of(req, row, t->n_columns, kinds[i] == ROW_SANITIZED);
+            lines[i] = export_table_line_of(req, row, t->n_columns, kinds[i] == ROW_SANITIZED);
     }
     return s;
 }

@@ -16,7 +16,7 @@ static const wharf_route routes[] = {
     {ROUTE_DELETE, .handler = exports_delete},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void exports_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     (void)self;
     MIGRATIONS(api, d);
@@ -34,7 +34,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "forget", exports_forget, NULL, WHARF_S("{\"every\": \"1h\"}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status exports_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_config_api *config = W->service(self, "wharf.config", 1, 2);
 
@@ -54,8 +54,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = exports_declare,
+        .start = exports_start};
 
     exports_host = host;
     return &desc;

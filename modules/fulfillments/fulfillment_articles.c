@@ -6,7 +6,7 @@
 
 enum { LIST_MAX = 20, WORD_MAX = 50, NAME_MAX = 255, CODE_MAX = 20, ID_MAX = 64, LOT_MAX = 100 };
 
-static const char *article_path(wharf_req *req, size_t i, const char *member)
+static const char *fulfillment_articles_article_path(wharf_req *req, size_t i, const char *member)
 {
     return W->mem->format(req, "articles.%zu%s%s", i, *member ? "." : "", member).p;
 }
@@ -14,25 +14,25 @@ static const char *article_path(wharf_req *req, size_t i, const char *member)
 static wharf_status refuse_article(
     wharf_req *req, size_t i, const char *member, const char *message)
 {
-    const char *path = article_path(req, i, member);
+    const char *path = fulfillment_articles_article_path(req, i, member);
 
     return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
 
 /* ---- one line ---- */
 
-static wharf_str line_text(
+static wharf_str fulfillment_articles_line_text(
     wharf_req *req, const wharf_json *line, size_t i, const char *key, size_t most)
 {
     return order_text_read(req, line, key, W->mem->format(req, "articles.%zu.", i).p, most);
 }
 
 /* Takes a text of the line, when it says it. */
-static void take_text(
+static void fulfillment_articles_take_text(
     wharf_req *req, const wharf_json *line, size_t i, const char *key, size_t most, wharf_str *ret)
 {
     if (W->json->get(line, key))
-        *ret = line_text(req, line, i, key, most);
+        *ret = fulfillment_articles_line_text(req, line, i, key, most);
 }
 
 static void take_words(
@@ -74,26 +74,27 @@ static bool is_country(wharf_str s)
 }
 
 /* Takes what a line says of its article. */
-static void take_line(struct order *o, const wharf_json *line, size_t i, struct article *a)
+static void fulfillment_articles_take_line(
+    struct order *o, const wharf_json *line, size_t i, struct article *a)
 {
     wharf_req *req = o->req;
     const wharf_json *quantity = W->json->get(line, "requested_qty");
-    wharf_str name = line_text(req, line, i, "name", NAME_MAX);
+    wharf_str name = fulfillment_articles_line_text(req, line, i, "name", NAME_MAX);
 
     if (quantity || a->made) {
-        wharf_status s = order_quantity_read(
-            req, quantity, a->is_asset, article_path(req, i, "requested_qty"), &a->requested);
+        wharf_status s = order_quantity_read(req, quantity, a->is_asset,
+            fulfillment_articles_article_path(req, i, "requested_qty"), &a->requested);
 
         if (s == WHARF_OK && a->requested <= 0)
             refuse_article(req, i, "requested_qty", "must be above 0");
     }
     if (name.n)
         a->name = name;
-    take_text(req, line, i, "layout_id", ID_MAX, &a->layout_id);
-    take_text(req, line, i, "lot_number", LOT_MAX, &a->lot_number);
-    take_text(req, line, i, "comment", COMMENT_MAX, &a->comment);
-    take_text(req, line, i, "harmonized_code", CODE_MAX, &a->harmonized_code);
-    take_text(req, line, i, "origin_country", ID_MAX, &a->origin_country);
+    fulfillment_articles_take_text(req, line, i, "layout_id", ID_MAX, &a->layout_id);
+    fulfillment_articles_take_text(req, line, i, "lot_number", LOT_MAX, &a->lot_number);
+    fulfillment_articles_take_text(req, line, i, "comment", COMMENT_MAX, &a->comment);
+    fulfillment_articles_take_text(req, line, i, "harmonized_code", CODE_MAX, &a->harmonized_code);
+    fulfillment_articles_take_text(req, line, i, "origin_country", ID_MAX, &a->origin_country);
     if (!is_country(a->origin_country))
         refuse_article(req, i, "origin_country", "must be two capital letters");
     take_words(req, line, i, "attributes", &a->attributes);
@@ -126,7 +127,8 @@ static void put_wanted(wharf_req *req, wharf_out *out, const wharf_json *sent)
         W->json->open(out, NULL, '{');
         W->json->put(out, "n", val_int((int64_t)i));
         for (size_t k = 0; k < 3; k++)
-            W->json->put(out, keys[k], val_text_or_null(line_text(req, e, i, keys[k], TEXT_MAX)));
+            W->json->put(out, keys[k],
+                val_text_or_null(fulfillment_articles_line_text(req, e, i, keys[k], TEXT_MAX)));
         W->json->close(out);
     }
     W->json->close(out);
@@ -170,7 +172,8 @@ static const wharf_json *list_or_empty(wharf_req *req, const wharf_json *v)
     return W->json->parse(req, WHARF_S("[]"), &empty) == WHARF_OK ? empty : NULL;
 }
 
-static void add_line(struct order *o, const wharf_json *line, size_t i, const struct found *found)
+static void fulfillment_articles_add_line(
+    struct order *o, const wharf_json *line, size_t i, const struct found *found)
 {
     const wharf_rows *rows = found->rows;
     int64_t position = o->n ? o->articles[o->n - 1].position + 1 : 1;
@@ -183,7 +186,8 @@ static void add_line(struct order *o, const wharf_json *line, size_t i, const st
     }
     k = found->row[i] - 1;
     if (row_bool(rows, k, 6)) {
-        W->err->add(o->req, ERR_ITEM_ARCHIVED, article_path(o->req, i, "item_id"),
+        W->err->add(o->req, ERR_ITEM_ARCHIVED,
+            fulfillment_articles_article_path(o->req, i, "item_id"),
             "The item is archived; activate it before it is ordered");
         return;
     }
@@ -204,7 +208,7 @@ static void add_line(struct order *o, const wharf_json *line, size_t i, const st
         .layout_id = WHARF_S(""),
         .lot_number = WHARF_S(""),
         .comment = WHARF_S("")};
-    take_line(o, line, i, a);
+    fulfillment_articles_take_line(o, line, i, a);
 }
 
 /* ---- lines that are there ---- */
@@ -222,15 +226,17 @@ static void change_line(struct order *o, const wharf_json *line, size_t i, size_
 
     if (json_truth(W->json->get(line, "_delete"))) {
         if (a->picked)
-            W->err->add(o->req, ERR_FULFILLMENT_PICKED, article_path(o->req, i, ""), NULL);
+            W->err->add(o->req, ERR_FULFILLMENT_PICKED,
+                fulfillment_articles_article_path(o->req, i, ""), NULL);
         a->removed = true;
         order_release(o, k, a->reserved);
         return;
     }
     a->changed = true;
-    take_line(o, line, i, a);
+    fulfillment_articles_take_line(o, line, i, a);
     if (a->requested < a->picked) {
-        W->err->add(o->req, ERR_FULFILLMENT_PICKED, article_path(o->req, i, "requested_qty"), NULL);
+        W->err->add(o->req, ERR_FULFILLMENT_PICKED,
+            fulfillment_articles_article_path(o->req, i, "requested_qty"), NULL);
         return;
     }
     excess = wish_changed(a, &was) ? a->reserved - a->picked : a->reserved - a->requested;
@@ -254,7 +260,7 @@ static void take_known(struct order *o, const wharf_json *line, size_t i, bool *
         seen[k] = true;
 }
 
-static wharf_status check_layouts(struct order *o)
+static wharf_status fulfillment_articles_check_layouts(struct order *o)
 {
     wharf_str *ids = W->mem->alloc(o->req, (o->n + 1) * sizeof(*ids));
     const wharf_rows *rows;
@@ -278,7 +284,7 @@ static wharf_status check_layouts(struct order *o)
     return s == WHARF_OK ? W->err->current(o->req) : s;
 }
 
-static wharf_status check_count(const struct order *o)
+static wharf_status fulfillment_articles_check_count(const struct order *o)
 {
     size_t n = 0;
 
@@ -303,7 +309,7 @@ wharf_status articles_take(struct order *o, const wharf_json *sent, bool old)
     seen = W->mem->alloc(o->req, (o->n + 1) * sizeof(*seen));
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
         if (!json_text(e, "id").n)
-            add_line(o, e, i, &found);
+            fulfillment_articles_add_line(o, e, i, &found);
         else if (old)
             take_known(o, e, i, seen);
         else
@@ -311,6 +317,6 @@ wharf_status articles_take(struct order *o, const wharf_json *sent, bool old)
     }
     s = W->err->current(o->req);
     if (s == WHARF_OK)
-        s = check_count(o);
-    return s == WHARF_OK ? check_layouts(o) : s;
+        s = fulfillment_articles_check_count(o);
+    return s == WHARF_OK ? fulfillment_articles_check_layouts(o) : s;
 }

@@ -4,7 +4,7 @@
 
 #include "fulfillments.gen.h"
 
-static wharf_status location_check(
+static wharf_status fulfillment_beside_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -19,7 +19,7 @@ static wharf_status location_check(
 
 /* Follows stock of removed layouts with what is reserved of it; who wanted stock of one of them
  * alone takes any. */
-static wharf_status layout_written(
+static wharf_status fulfillment_beside_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char places[] = "SELECT fulfillments.carry($1::text[], $2::text, $3::text)";
@@ -30,11 +30,11 @@ static wharf_status layout_written(
 }
 
 /* Refuses to delete items that open articles ask for. together: they are the rows of a set. */
-static wharf_status check_items(
+static wharf_status fulfillment_beside_check_items(
     wharf_req *req, const wharf_rec *const *items, size_t n, bool together)
 {
     static const char sql[] =
-        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
         "SELECT 1 FROM fulfillments.article a WHERE a.organization_id = $2::text"
         " AND a.item_id = x.id AND a.is_open)";
     const wharf_rows *rows;
@@ -48,22 +48,22 @@ static wharf_status check_items(
     return s;
 }
 
-static wharf_status item_check(
+static wharf_status fulfillment_beside_item_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = check_items(req, &old_rec, 1, false);
+    wharf_status s = fulfillment_beside_check_items(req, &old_rec, 1, false);
 
     (void)op;
     (void)new_rec;
     return s == WHARF_OK ? W->err->current(req) : s;
 }
 
-static wharf_status item_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n)
+static wharf_status fulfillment_beside_item_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
     (void)op;
     (void)new_recs;
-    return check_items(req, old_recs, n, true);
+    return fulfillment_beside_check_items(req, old_recs, n, true);
 }
 
 wharf_status fulfillments_contacts_merged(
@@ -76,11 +76,13 @@ wharf_status fulfillments_contacts_merged(
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
-const wharf_hooks fulfillments_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
-const wharf_hooks fulfillments_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+const wharf_hooks fulfillments_location_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = fulfillment_beside_location_check,
+    .ops = WHARF_DELETE};
+const wharf_hooks fulfillments_layout_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = fulfillment_beside_layout_written,
+    .ops = WHARF_DELETE};
 const wharf_hooks fulfillments_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .check = item_check,
-    .check_many = item_check_many,
+    .check = fulfillment_beside_item_check,
+    .check_many = fulfillment_beside_item_check_many,
     .ops = WHARF_DELETE};

@@ -8,7 +8,7 @@ enum { ROWS_SHOWN = 100, ROWS_MOST = 1000 };
 
 /* ---- pick list ---- */
 
-static void put_row(wharf_out *out, const struct order *o, const struct place *p)
+static void fulfillment_next_put_row(wharf_out *out, const struct order *o, const struct place *p)
 {
     const struct article *a = &o->articles[p->article];
 
@@ -57,7 +57,7 @@ wharf_status pick_list_get(wharf_req *req, void *arg)
         if (p->is.quantity <= (remaining ? p->is.picked : 0))
             continue;
         if (n >= (page - 1) * limit && n < page * limit)
-            put_row(out, &o, p);
+            fulfillment_next_put_row(out, &o, p);
         n++;
     }
     W->json->close(out);
@@ -94,7 +94,7 @@ static bool is_waiting(const struct order *o)
     return false;
 }
 
-static void put_place(
+static void fulfillment_next_put_place(
     wharf_out *out, const char *action, const struct order *o, const struct place *p)
 {
     bool pick = strcmp(action, "pick") == 0;
@@ -120,20 +120,20 @@ static void put_next(wharf_out *out, const struct order *o, wharf_str status)
     bool picking = order_status_of(status) <= ORDER_PROCESSING;
 
     if (picking && pick)
-        put_place(out, "pick", o, pick);
+        fulfillment_next_put_place(out, "pick", o, pick);
     else if (picking && is_waiting(o))
-        put_place(out, "wait", o, NULL);
+        fulfillment_next_put_place(out, "wait", o, NULL);
     else if (picking && pack)
-        put_place(out, "set_picked", o, NULL);
+        fulfillment_next_put_place(out, "set_picked", o, NULL);
     else if (pack)
-        put_place(out, "pack", o, pack);
+        fulfillment_next_put_place(out, "pack", o, pack);
     else
-        put_place(out, "set_packed", o, NULL);
+        fulfillment_next_put_place(out, "set_packed", o, NULL);
 }
 
 /* ---- the answer of a scan ---- */
 
-static void put_article(wharf_out *out, const struct article *a)
+static void fulfillment_next_put_article(wharf_out *out, const struct article *a)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(a->id));
@@ -160,7 +160,7 @@ wharf_status scan_answer(wharf_req *req, const struct scan_request *r, wharf_str
     W->json->put(out, "parcel_id", val_text_or_null(r->parcel_id));
     W->json->open(out, "articles", '[');
     for (size_t i = 0; i < r->n_touched; i++)
-        put_article(out, &o->articles[r->touched[i]]);
+        fulfillment_next_put_article(out, &o->articles[r->touched[i]]);
     W->json->close(out);
     put_next(out, o, status);
     W->json->close(out);

@@ -36,7 +36,7 @@ struct article *order_add_article(struct order *o)
     return &o->articles[o->n++];
 }
 
-static struct place *add_place(struct order *o)
+static struct place *fulfillment_order_add_place(struct order *o)
 {
     o->places = with_room(o->req, o->places, o->n_places, &o->place_room, sizeof(*o->places));
     o->places[o->n_places] = (struct place){.expires_at = val_null()};
@@ -60,7 +60,7 @@ struct place *order_place(struct order *o, size_t article, wharf_str layout_id, 
         if (p->article == article && same(p->layout_id, layout_id) && same(p->lot_id, lot_id))
             return p;
     }
-    p = add_place(o);
+    p = fulfillment_order_add_place(o);
     p->article = article;
     p->layout_id = layout_id;
     p->lot_id = lot_id;
@@ -126,7 +126,7 @@ size_t order_article(const struct order *o, wharf_str id)
     return i;
 }
 
-static wharf_status read_places(struct order *o)
+static wharf_status fulfillment_order_read_places(struct order *o)
 {
     static const char sql[] = QUERY_ORDER_PLACES;
     const wharf_val args[3] = {
@@ -135,7 +135,7 @@ static wharf_status read_places(struct order *o)
     wharf_status s = W->db->query(o->req, sql, args, 3, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        struct place *p = add_place(o);
+        struct place *p = fulfillment_order_add_place(o);
         wharf_val v;
 
         p->article = order_article(o, row_text(rows, i, 0));
@@ -191,7 +191,7 @@ wharf_status order_load(
         s = query_about(req, sql, id, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         read_article(rows, i, order_add_article(ret));
-    return s == WHARF_OK ? read_places(ret) : s;
+    return s == WHARF_OK ? fulfillment_order_read_places(ret) : s;
 }
 
 wharf_status order_load_contents(struct order *o)
@@ -290,7 +290,8 @@ static wharf_status write_places(const struct order *o)
     return n ? W->db->query(o->req, sql, &text, 1, &rows) : WHARF_OK;
 }
 
-static void put_article(const struct order *o, wharf_out *out, const struct article *a)
+static void fulfillment_order_put_article(
+    const struct order *o, wharf_out *out, const struct article *a)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(a->id));
@@ -332,7 +333,7 @@ static wharf_status write_articles(const struct order *o)
             removed[n_removed++] = a->id;
         if (a->removed || !(a->made || a->changed))
             continue;
-        put_article(o, out, a);
+        fulfillment_order_put_article(o, out, a);
         n++;
     }
     W->json->close(out);
@@ -375,8 +376,8 @@ static wharf_status write_contents(const struct order *o)
 
 /* ---- stock ---- */
 
-static void add_move(const struct order *o, wharf_stock *stock, const struct place *p,
-    uint32_t bucket, int64_t quantity, const char *reason)
+static void fulfillment_order_add_move(const struct order *o, wharf_stock *stock,
+    const struct place *p, uint32_t bucket, int64_t quantity, const char *reason)
 {
     const wharf_stock_move m = {.head = WHARF_HEAD(wharf_stock_move),
         .item_id = o->articles[p->article].item_id,
@@ -416,9 +417,11 @@ static wharf_status move_stock(const struct order *o)
         if (!left && !more)
             continue;
         any = true;
-        add_move(o, stock, p, WHARF_STOCK_RESERVED, -left, "shipment");
-        add_move(o, stock, p, WHARF_STOCK_AVAILABLE, -more, more > 0 ? "reservation" : "release");
-        add_move(o, stock, p, WHARF_STOCK_RESERVED, more, more > 0 ? "reservation" : "release");
+        fulfillment_order_add_move(o, stock, p, WHARF_STOCK_RESERVED, -left, "shipment");
+        fulfillment_order_add_move(
+            o, stock, p, WHARF_STOCK_AVAILABLE, -more, more > 0 ? "reservation" : "release");
+        fulfillment_order_add_move(
+            o, stock, p, WHARF_STOCK_RESERVED, more, more > 0 ? "reservation" : "release");
     }
     return s == WHARF_OK && any ? fulfillments_stock->apply(stock) : s;
 }

@@ -188,7 +188,7 @@ static int64_t packed_in(const struct order *o, wharf_str parcel, size_t article
     return sum;
 }
 
-static void put_line(wharf_out *out, const struct article *a, int64_t quantity)
+static void fulfillment_pack_put_line(wharf_out *out, const struct article *a, int64_t quantity)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(a->id));
@@ -223,7 +223,7 @@ static wharf_status write_parcel(const struct order *o, wharf_str parcel)
 
         if (!quantity)
             continue;
-        put_line(lines, &o->articles[i], quantity);
+        fulfillment_pack_put_line(lines, &o->articles[i], quantity);
         W->json->put(items, NULL, val_text(o->articles[i].item_id));
     }
     W->json->close(lines);

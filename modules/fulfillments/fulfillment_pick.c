@@ -4,7 +4,7 @@
 
 #include "fulfillments.gen.h"
 
-static bool names_place(const struct scan *s)
+static bool fulfillment_pick_names_place(const struct scan *s)
 {
     return s->layout_id.n || s->lot_number.n;
 }
@@ -73,8 +73,9 @@ static wharf_status refuse_pick(struct order *o, const struct scan *s, bool expi
     if (expired)
         return W->err->add(o->req, ERR_LOT_EXPIRED, order_path(o->req, s->at, "lot_number"), NULL);
     return W->err->add(o->req, ERR_ITEM_INSUFFICIENT_STOCK, order_path(o->req, s->at, "quantity"),
-        names_place(s) ? "There is not so much at this place; send a smaller quantity"
-                       : "Not so much is reserved; send a smaller quantity, or where it was taken");
+        fulfillment_pick_names_place(s)
+            ? "There is not so much at this place; send a smaller quantity"
+            : "Not so much is reserved; send a smaller quantity, or where it was taken");
 }
 
 static wharf_status pick_put_back(struct order *o, const struct scan *s)
@@ -111,7 +112,7 @@ wharf_status pick_line(struct order *o, const struct scan *s)
         return W->err->add(
             o->req, ERR_FULFILLMENT_OVER_PICKED, order_path(o->req, s->at, "quantity"), NULL);
     rest = take_promised(o, s, rest, &expired);
-    if (rest && names_place(s))
+    if (rest && fulfillment_pick_names_place(s))
         status = take_free(o, s, &rest, &expired);
     if (status != WHARF_OK)
         return status;

@@ -50,7 +50,7 @@ static void add_party(struct page *p, const char *name, const wharf_json *party)
         add_fact(p, "", json_text(address, "formatted_address"));
 }
 
-static wharf_str quantity_text(wharf_req *req, int64_t quantity)
+static wharf_str fulfillment_print_quantity_text(wharf_req *req, int64_t quantity)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str s;
@@ -62,7 +62,8 @@ static wharf_str quantity_text(wharf_req *req, int64_t quantity)
 
 static void add_article(struct page *p, const struct article *a, int64_t quantity)
 {
-    add_text(p, W->mem->format(p->req, "%12s  %-20.*s  %.*s", quantity_text(p->req, quantity).p,
+    add_text(p, W->mem->format(p->req, "%12s  %-20.*s  %.*s",
+                    fulfillment_print_quantity_text(p->req, quantity).p,
                     (int)(a->sku.n < 20 ? a->sku.n : 20), a->sku.n ? a->sku.p : "",
                     (int)(a->name.n < LINE_MAX ? a->name.n : LINE_MAX), a->name.p));
 }
@@ -88,8 +89,9 @@ static void add_articles(struct page *p, const struct order *o, const wharf_rows
 
         if (W->db->count(parcels) && packed < a->requested) {
             add_text(p, WHARF_S(""));
-            add_text(p, W->mem->format(p->req, "Follows later: %s of %s",
-                            quantity_text(p->req, a->requested - packed).p, a->name.p));
+            add_text(p,
+                W->mem->format(p->req, "Follows later: %s of %s",
+                    fulfillment_print_quantity_text(p->req, a->requested - packed).p, a->name.p));
         }
     }
 }
@@ -177,7 +179,8 @@ static const wharf_json *option_of(
     return json_is_null(v) ? NULL : v;
 }
 
-static void put_configuration(const struct printing *p, const struct document *d, wharf_out *out)
+static void fulfillment_print_put_configuration(
+    const struct printing *p, const struct document *d, wharf_out *out)
 {
     const wharf_json *v = option_of(p, d, "configuration");
 
@@ -201,7 +204,7 @@ static void put_resource(const struct document *d, wharf_out *out)
     W->json->close(out);
 }
 
-static void put_template(const struct document *d, wharf_out *out)
+static void fulfillment_print_put_template(const struct document *d, wharf_out *out)
 {
     W->json->open(out, "template", '{');
     W->json->put(out, "id", val_text(z(d->template)));
@@ -209,7 +212,7 @@ static void put_template(const struct document *d, wharf_out *out)
     W->json->close(out);
 }
 
-static wharf_status add_job(struct printing *p, const struct document *d)
+static wharf_status fulfillment_print_add_job(struct printing *p, const struct document *d)
 {
     static const char *const taken[] = {"print_station_id", "printer_name", "printer_id"};
     wharf_out *out = W->json->builder(p->req);
@@ -219,7 +222,7 @@ static wharf_status add_job(struct printing *p, const struct document *d)
     W->json->open(out, NULL, '{');
     W->json->put(out, "name", val_text(W->mem->format(p->req, "%s %s", d->name, d->id.p)));
     if (d->template)
-        put_template(d, out);
+        fulfillment_print_put_template(d, out);
     else
         W->json->put(out, "data", val_text(d->data));
     for (size_t i = 0; i < 3; i++) {
@@ -228,7 +231,7 @@ static wharf_status add_job(struct printing *p, const struct document *d)
     }
     if (!option_of(p, d, taken[0]))
         W->json->put(out, "location_id", val_text(field_text(p->rec, FULFILLMENT_LOCATION_ID)));
-    put_configuration(p, d, out);
+    fulfillment_print_put_configuration(p, d, out);
     put_resource(d, out);
     W->json->close(out);
     s = W->json->result(p->req, out, &body);
@@ -253,7 +256,7 @@ static bool wants_document(const struct printing *p, const char *document)
 }
 
 /* Returns the paper of the country where the slip is printed. */
-static wharf_status usual_paper(const struct printing *p, const char **ret)
+static wharf_status fulfillment_print_usual_paper(const struct printing *p, const char **ret)
 {
     static const char sql[] =
         "SELECT coalesce(address ->> 'country_code' IN ('US', 'CA', 'MX'), false)"
@@ -278,14 +281,14 @@ static wharf_status print_slip(struct printing *p)
 
     if (fulfillments_draw_slips) {
         slip.template = "fulfillment__packing_slip_pdf";
-        return add_job(p, &slip);
+        return fulfillment_print_add_job(p, &slip);
     }
     s = order_load(p->req, slip.id, field_text(p->rec, FULFILLMENT_LOCATION_ID), false, &o);
     if (s == WHARF_OK)
         s = make_slip(p->req, p->rec, &o, &slip.data);
     if (s == WHARF_OK)
-        s = usual_paper(p, &slip.paper);
-    return s == WHARF_OK ? add_job(p, &slip) : s;
+        s = fulfillment_print_usual_paper(p, &slip.paper);
+    return s == WHARF_OK ? fulfillment_print_add_job(p, &slip) : s;
 }
 
 static wharf_status print_all(struct printing *p)
@@ -297,7 +300,7 @@ static wharf_status print_all(struct printing *p)
         s = find_label(
             p->req, W->res->id(p->rec), json_text(p->body, "shipment_id"), &label.id, &label.data);
         if (s == WHARF_OK)
-            s = add_job(p, &label);
+            s = fulfillment_print_add_job(p, &label);
     }
     return s == WHARF_OK && wants_document(p, "packing_slip") ? print_slip(p) : s;
 }

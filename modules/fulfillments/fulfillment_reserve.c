@@ -57,7 +57,8 @@ static wharf_status book_promises(wharf_req *req, const wharf_rows *rows)
 
 /* ---- events ---- */
 
-static const wharf_json *told_of(wharf_req *req, const wharf_rows *rows, wharf_str fulfillment)
+static const wharf_json *fulfillment_reserve_told_of(
+    wharf_req *req, const wharf_rows *rows, wharf_str fulfillment)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *extra = NULL;
@@ -97,7 +98,7 @@ static wharf_status tell_reserved(wharf_req *req, const wharf_rows *rows, wharf_
             continue;
         types[n] = "fulfillment.reserved";
         ids[n] = id;
-        extras[n++] = told_of(req, rows, id);
+        extras[n++] = fulfillment_reserve_told_of(req, rows, id);
     }
     return n ? W->event->emit_many(req, "fulfillment", types, ids, extras, n) : WHARF_OK;
 }

@@ -77,7 +77,7 @@ static wharf_status settle_lot(struct lines *l, struct line *line)
     return WHARF_OK;
 }
 
-static wharf_status check_reason(wharf_req *req, const struct line *line)
+static wharf_status fulfillment_returns_check_reason(wharf_req *req, const struct line *line)
 {
     wharf_str code;
     const char *path = order_path(req, line->at, "reason_code_id");
@@ -89,7 +89,8 @@ static wharf_status check_reason(wharf_req *req, const struct line *line)
     return fulfillments_reasons->check(req, line->reason_code_id, "fulfillment", path, &code);
 }
 
-static wharf_status read_line(struct lines *l, const wharf_json *e, const char *where)
+static wharf_status fulfillment_returns_read_line(
+    struct lines *l, const wharf_json *e, const char *where)
 {
     struct order *o = &l->r->order;
     wharf_str id;
@@ -115,15 +116,15 @@ static wharf_status read_line(struct lines *l, const wharf_json *e, const char *
     if (s == WHARF_OK)
         s = settle_lot(l, line);
     if (s == WHARF_OK)
-        s = check_reason(o->req, line);
+        s = fulfillment_returns_check_reason(o->req, line);
     l->n += s == WHARF_OK;
     return s;
 }
 
 /* ---- booking ---- */
 
-static void add_move(const struct lines *l, const struct line *line, wharf_stock *stock,
-    uint32_t bucket, int64_t qty)
+static void fulfillment_returns_add_move(const struct lines *l, const struct line *line,
+    wharf_stock *stock, uint32_t bucket, int64_t qty)
 {
     const struct order *o = &l->r->order;
     const wharf_stock_move m = {.head = WHARF_HEAD(wharf_stock_move),
@@ -157,8 +158,9 @@ static wharf_status book_stock(const struct lines *l)
     for (size_t i = 0; s == WHARF_OK && i < l->n; i++) {
         const struct line *line = &l->list[i];
 
-        add_move(l, line, stock, WHARF_STOCK_AVAILABLE, line->received - line->defective);
-        add_move(l, line, stock, WHARF_STOCK_DAMAGED, line->defective);
+        fulfillment_returns_add_move(
+            l, line, stock, WHARF_STOCK_AVAILABLE, line->received - line->defective);
+        fulfillment_returns_add_move(l, line, stock, WHARF_STOCK_DAMAGED, line->defective);
     }
     return s == WHARF_OK ? fulfillments_stock->apply(stock) : s;
 }
@@ -186,7 +188,7 @@ static wharf_status book_articles(const struct lines *l)
     return query_about(o->req, sql, W->json->result_text(out), NULL);
 }
 
-static wharf_status note_lines(const struct lines *l)
+static wharf_status fulfillment_returns_note_lines(const struct lines *l)
 {
     wharf_req *req = l->r->order.req;
     wharf_out *out = W->json->builder(req);
@@ -225,9 +227,9 @@ wharf_status returns_run(struct returns *r, enum order_status status)
     l->r = r;
     r->read = l;
     for (const wharf_json *e = W->json->at(lines, 0); e; e = W->json->next(e), i++)
-        read_line(l, e, W->mem->format(r->order.req, "lines.%zu.", i).p);
+        fulfillment_returns_read_line(l, e, W->mem->format(r->order.req, "lines.%zu.", i).p);
     s = W->err->current(r->order.req);
-    return s == WHARF_OK ? note_lines(l) : s;
+    return s == WHARF_OK ? fulfillment_returns_note_lines(l) : s;
 }
 
 wharf_status returns_write(struct returns *r)

@@ -12,7 +12,7 @@ struct work {
     enum order_status from, to;
 };
 
-static struct work *work_of(const wharf_rec *rec)
+static struct work *fulfillment_work_of(const wharf_rec *rec)
 {
     static const char kind[] = "fulfillments.work";
 
@@ -40,7 +40,7 @@ wharf_status fulfillment_act(
 
 /* ---- normalize ---- */
 
-static wharf_status take_party(
+static wharf_status fulfillment_take_party(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
     const wharf_json *v = W->res->member(rec, name), *party;
@@ -61,11 +61,13 @@ static wharf_status take_party(
     return WHARF_OK;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status fulfillment_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     (void)op;
-    take_party(req, new_rec, "recipient", FULFILLMENT_RECIPIENT, FULFILLMENT_RECIPIENT_CONTACT_ID);
-    take_party(req, new_rec, "sender", FULFILLMENT_SENDER, FULFILLMENT_SENDER_CONTACT_ID);
+    fulfillment_take_party(
+        req, new_rec, "recipient", FULFILLMENT_RECIPIENT, FULFILLMENT_RECIPIENT_CONTACT_ID);
+    fulfillment_take_party(
+        req, new_rec, "sender", FULFILLMENT_SENDER, FULFILLMENT_SENDER_CONTACT_ID);
     return W->err->current(req);
 }
 
@@ -78,7 +80,7 @@ static wharf_str join_words(wharf_req *req, wharf_str all, wharf_str more)
     return all.n ? W->mem->format(req, "%s %s", all.p, more.p) : more;
 }
 
-static void settle_search(wharf_req *req, wharf_rec *rec)
+static void fulfillment_settle_search(wharf_req *req, wharf_rec *rec)
 {
     static const wharf_field numbers[] = {FULFILLMENT_ORDER_NUMBER, FULFILLMENT_PURCHASE_ORDER,
         FULFILLMENT_REFERENCE_NUMBER, FULFILLMENT_EXTERNAL_ID};
@@ -110,7 +112,7 @@ static wharf_status settle_sender(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-static wharf_status check_location(wharf_req *req, const wharf_rec *rec)
+static wharf_status fulfillment_check_location(wharf_req *req, const wharf_rec *rec)
 {
     uint32_t flags;
     wharf_status s = fulfillments_places->flags(
@@ -130,11 +132,11 @@ static struct order *new_order(wharf_req *req, const wharf_rec *rec)
     return o;
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status fulfillment_check_create(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->input(rec, FULFILLMENT_ARTICLES);
-    struct work *work = work_of(rec);
-    wharf_status s = check_location(req, rec);
+    struct work *work = fulfillment_work_of(rec);
+    wharf_status s = fulfillment_check_location(req, rec);
 
     if (s == WHARF_OK && (json_is_null(sent) || !W->json->count(sent)))
         s = W->err->fail(
@@ -145,7 +147,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
         return s;
     work->order = new_order(req, rec);
     work->from = work->to = ORDER_CREATED;
-    settle_search(req, rec);
+    fulfillment_settle_search(req, rec);
     W->res->set(rec, FULFILLMENT_STATUS, val_text(WHARF_S("created")));
     W->res->set(rec, FULFILLMENT_CHANGES, val_int(0));
     return articles_take(work->order, sent, false);
@@ -252,7 +254,7 @@ static wharf_status run_request(wharf_req *req, struct work *work, wharf_rec *re
     return s;
 }
 
-static void settle_status(wharf_req *req, const struct work *work, wharf_rec *rec)
+static void fulfillment_settle_status(wharf_req *req, const struct work *work, wharf_rec *rec)
 {
     wharf_val now = val_time(W->req->now_us(req));
 
@@ -265,10 +267,11 @@ static void settle_status(wharf_req *req, const struct work *work, wharf_rec *re
         W->res->set(rec, FULFILLMENT_CANCELED_AT, now);
 }
 
-static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status fulfillment_check_update(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     struct act *act = W->res->context(rec, act_kind);
-    struct work *work = work_of(rec);
+    struct work *work = fulfillment_work_of(rec);
     wharf_status s = WHARF_OK;
 
     work->from = order_status_of(field_text(old_rec, FULFILLMENT_STATUS));
@@ -280,16 +283,18 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
         s = act ? run_act(req, work, act) : run_request(req, work, rec);
     if (s != WHARF_OK)
         return s;
-    settle_status(req, work, rec);
-    settle_search(req, rec);
+    fulfillment_settle_status(req, work, rec);
+    fulfillment_settle_search(req, rec);
     if (work->order || W->res->sent(rec, FULFILLMENT_PARCELS))
         W->res->set(rec, FULFILLMENT_CHANGES, val_int(field_int(old_rec, FULFILLMENT_CHANGES) + 1));
     return WHARF_OK;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status fulfillment_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
+    return op == WHARF_CREATE ? fulfillment_check_create(req, new_rec)
+                              : fulfillment_check_update(req, old_rec, new_rec);
 }
 
 /* ---- written ---- */
@@ -326,11 +331,11 @@ static wharf_status emit_more(
     return WHARF_OK;
 }
 
-static wharf_status written(
+static wharf_status fulfillment_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const struct act *act = W->res->context(new_rec, act_kind);
-    struct work *work = work_of(new_rec);
+    struct work *work = fulfillment_work_of(new_rec);
     wharf_status s = WHARF_OK;
 
     (void)op;
@@ -346,8 +351,10 @@ static wharf_status written(
     return s == WHARF_OK ? emit_more(req, work, act, new_rec) : s;
 }
 
-const wharf_hooks fulfillments_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written};
+const wharf_hooks fulfillments_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = fulfillment_normalize,
+    .check = fulfillment_check,
+    .written = fulfillment_written};
 
 /* ---- DELETE ---- */
 

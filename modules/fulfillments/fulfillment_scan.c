@@ -47,7 +47,7 @@ static bool has_code(const struct article *a, wharf_str code)
 }
 
 /* Returns how many base units the scanned barcode of a transactional unit means. */
-static int64_t factor_of(wharf_req *req, const struct article *a, wharf_str code)
+static int64_t fulfillment_scan_factor_of(wharf_req *req, const struct article *a, wharf_str code)
 {
     int64_t factor = FACTOR_ONE;
 
@@ -115,7 +115,7 @@ static wharf_status settle_quantity(const struct scan_request *r, const wharf_js
     int64_t factor = FACTOR_ONE;
 
     if (code.n && !json_text(line, "article_id").n && !json_text(line, "item_id").n)
-        factor = factor_of(req, a, scanned_code(req, code));
+        factor = fulfillment_scan_factor_of(req, a, scanned_code(req, code));
     if (!said)
         return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, where, "quantity"),
             "%squantity must be above 0, or below 0 to put back", where);
@@ -133,15 +133,16 @@ static wharf_status settle_quantity(const struct scan_request *r, const wharf_js
 /* ---- where ---- */
 
 /* Returns a text of a line; empty when the line is no object. */
-static wharf_str line_text(const wharf_json *line, const char *key)
+static wharf_str fulfillment_scan_line_text(const wharf_json *line, const char *key)
 {
     return W->json->type(line) == WHARF_J_OBJECT ? json_text(line, key) : WHARF_S("");
 }
 
-static bool names_place(const wharf_json *line)
+static bool fulfillment_scan_names_place(const wharf_json *line)
 {
-    return line_text(line, "layout_id").n || line_text(line, "layout_code").n ||
-           line_text(line, "lot_number").n;
+    return fulfillment_scan_line_text(line, "layout_id").n ||
+           fulfillment_scan_line_text(line, "layout_code").n ||
+           fulfillment_scan_line_text(line, "lot_number").n;
 }
 
 /* Finds the layouts that the request names, with one statement. lines: NULL for a single scan. */
@@ -153,7 +154,8 @@ static wharf_status find_layouts(struct scan_request *r, const wharf_json *lines
     const wharf_json *e = lines ? W->json->at(lines, 0) : r->body;
 
     for (size_t i = 0; i < n; i++, e = i < n ? W->json->next(e) : NULL) {
-        wharf_str id = line_text(e, "layout_id"), code = line_text(e, "layout_code");
+        wharf_str id = fulfillment_scan_line_text(e, "layout_id"),
+                  code = fulfillment_scan_line_text(e, "layout_code");
 
         if (id.n)
             ids[n_ids++] = id;
@@ -228,9 +230,9 @@ bool scan_moves(const wharf_json *body)
     const wharf_json *lines = W->json->get(body, "lines");
 
     if (json_is_null(lines))
-        return names_place(body);
+        return fulfillment_scan_names_place(body);
     for (const wharf_json *e = W->json->at(lines, 0); e; e = W->json->next(e)) {
-        if (names_place(e))
+        if (fulfillment_scan_names_place(e))
             return true;
     }
     return false;
@@ -269,7 +271,8 @@ static wharf_status run_lines(struct scan_request *r, const wharf_json *lines)
     return W->err->current(req);
 }
 
-static wharf_status check_status(const struct scan_request *r, enum order_status status)
+static wharf_status fulfillment_scan_check_status(
+    const struct scan_request *r, enum order_status status)
 {
     if (order_closed(status))
         return W->err->fail(r->order.req, ERR_FULFILLMENT_CLOSED, NULL, NULL);
@@ -284,7 +287,7 @@ wharf_status scan_run(struct scan_request *r, enum order_status status)
 {
     const wharf_json *lines = W->json->get(r->body, "lines");
     bool all = json_truth(W->json->get(r->body, "all"));
-    wharf_status s = check_status(r, status);
+    wharf_status s = fulfillment_scan_check_status(r, status);
 
     r->n_touched = 0; /* also when the request is tried again */
     r->parcel_id = WHARF_S("");

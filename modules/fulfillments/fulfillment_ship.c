@@ -184,11 +184,12 @@ static wharf_status settle_shipments(wharf_req *req, uint32_t op, const wharf_re
     return s == WHARF_OK ? follow_shipments(req, val_array(req, ids, n_ids), true) : s;
 }
 
-static wharf_status written(
+static wharf_status fulfillment_ship_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return settle_shipments(req, op, old_rec ? &old_rec : NULL, new_rec ? &new_rec : NULL, 1);
 }
 
-const wharf_hooks fulfillments_shipment_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = settle_shipments};
+const wharf_hooks fulfillments_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = fulfillment_ship_written,
+    .written_many = settle_shipments};

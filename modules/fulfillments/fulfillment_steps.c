@@ -19,7 +19,7 @@ static const bool follows[ORDER_STATUSES][ORDER_STATUSES] = {
 
 /* ---- what is asked ---- */
 
-static wharf_status check_all(const struct order *o, bool packed)
+static wharf_status fulfillment_steps_check_all(const struct order *o, bool packed)
 {
     size_t place = 0;
 
@@ -62,10 +62,11 @@ static wharf_status check_cancel(const struct order *o)
                                    : s;
 }
 
-static wharf_status check_packed(const struct order *o, bool may_lack, enum order_status *to)
+static wharf_status fulfillment_steps_check_packed(
+    const struct order *o, bool may_lack, enum order_status *to)
 {
     bool bought = false;
-    wharf_status s = may_lack ? WHARF_OK : check_all(o, true);
+    wharf_status s = may_lack ? WHARF_OK : fulfillment_steps_check_all(o, true);
 
     if (s == WHARF_OK)
         s = is_bought(o, &bought);
@@ -118,9 +119,9 @@ wharf_status step_check(
         return W->err->fail(o->req, ERR_FULFILLMENT_INVALID_TRANSITION, "status", NULL);
     switch (*to) {
     case ORDER_PICKED:
-        return from == ORDER_PACKED || may_lack ? WHARF_OK : check_all(o, false);
+        return from == ORDER_PACKED || may_lack ? WHARF_OK : fulfillment_steps_check_all(o, false);
     case ORDER_PACKED:
-        return check_packed(o, may_lack, to);
+        return fulfillment_steps_check_packed(o, may_lack, to);
     case ORDER_COMPLETED:
         return ship_all(o);
     case ORDER_CANCELED:

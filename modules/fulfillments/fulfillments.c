@@ -25,7 +25,7 @@ static const wharf_route routes[] = {
     {ROUTE_PRINT, .handler = print_post},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void fulfillments_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     (void)self;
     MIGRATIONS(api, d);
@@ -45,7 +45,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     CHECKS(api, d);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status fulfillments_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
@@ -67,8 +67,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = fulfillments_declare,
+        .start = fulfillments_start};
 
     W = host;
     return &desc;

@@ -24,7 +24,7 @@ struct arrival { /* one request */
 };
 
 /* Tells whether the request ended in an error. */
-static bool failed(const struct arrival *a)
+static bool incoming_failed(const struct arrival *a)
 {
     return a->problem || a->run.code;
 }
@@ -32,7 +32,7 @@ static bool failed(const struct arrival *a)
 /* ---- what is noted ---- */
 
 /* Tells whether the header is one whose value is a secret by its nature. */
-static bool masked(const struct arrival *a, wharf_str name)
+static bool incoming_masked(const struct arrival *a, wharf_str name)
 {
     static const char *const names[] = {
         "authorization", "proxy-authorization", "cookie", "svc-api-key"};
@@ -57,7 +57,7 @@ static bool came_before(wharf_req *req, wharf_str name, size_t n)
     return false;
 }
 
-static wharf_status read_headers(wharf_req *req, struct arrival *a)
+static wharf_status incoming_read_headers(wharf_req *req, struct arrival *a)
 {
     wharf_out *out = W->json->builder(req);
     wharf_str name, value;
@@ -70,7 +70,7 @@ static wharf_status read_headers(wharf_req *req, struct arrival *a)
             ((char *)lower.p)[k] = name.p[k] >= 'A' && name.p[k] <= 'Z' ? (char)(name.p[k] + 32)
                                                                         : name.p[k];
         if (!came_before(req, name, i))
-            W->json->put(out, lower.p, val_text(masked(a, name) ? WHARF_S("***") : value));
+            W->json->put(out, lower.p, val_text(incoming_masked(a, name) ? WHARF_S("***") : value));
     }
     W->json->close(out);
     return W->json->result(req, out, &a->headers);
@@ -103,7 +103,7 @@ static wharf_status error_json(wharf_req *req, const struct arrival *a, const wh
     return a->run.code ? error_made(req, a->run.code, a->run.why, ret) : WHARF_OK;
 }
 
-static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body)
+static wharf_status incoming_note(wharf_req *req, const struct arrival *a, bool with_body)
 {
     static const char sql[] = QUERY_INCOMING_NOTE;
     const wharf_json *request, *response, *error;
@@ -124,7 +124,7 @@ static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body
             req, "integrations.incoming", "proof", a->id, proof_text(req, &a->proof), &sealed);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id),
         val_time(W->req->now_us(req)), val_text(a->integration.id),
-        val_text(failed(a) ? WHARF_S("error") : WHARF_S("success")), val_json(request),
+        val_text(incoming_failed(a) ? WHARF_S("error") : WHARF_S("success")), val_json(request),
         val_json(a->headers), val_text_or_null(sealed), val_json(response), val_json(error),
         val_time(expires_us), val_text_or_null(a->run.run_id)};
 
@@ -143,7 +143,7 @@ static wharf_status note_state(wharf_req *req, wharf_str integration_id, bool fa
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
-static wharf_status note_failure(wharf_req *req, wharf_str id)
+static wharf_status incoming_note_failure(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
         "INSERT INTO integrations.failure (organization_id, kind, at, id) VALUES ($1::text, "
@@ -156,16 +156,16 @@ static wharf_status note_failure(wharf_req *req, wharf_str id)
 }
 
 /* Notes on the integration how its last request went, and that it failed. */
-static wharf_status note_end(wharf_req *req, const struct arrival *a)
+static wharf_status incoming_note_end(wharf_req *req, const struct arrival *a)
 {
-    wharf_status s = note_state(req, a->integration.id, failed(a));
+    wharf_status s = note_state(req, a->integration.id, incoming_failed(a));
 
-    return s == WHARF_OK && failed(a) ? note_failure(req, a->id) : s;
+    return s == WHARF_OK && incoming_failed(a) ? incoming_note_failure(req, a->id) : s;
 }
 
 /* ---- taking ---- */
 
-static wharf_status find(wharf_req *req, struct arrival *a)
+static wharf_status incoming_find(wharf_req *req, struct arrival *a)
 {
     static const char sql[] =
         "SELECT auth, name, provider, workflow_id FROM integrations.integration WHERE "
@@ -187,7 +187,7 @@ static wharf_status find(wharf_req *req, struct arrival *a)
     return WHARF_OK;
 }
 
-static wharf_status judge(wharf_req *req, struct arrival *a, int64_t at_us)
+static wharf_status incoming_judge(wharf_req *req, struct arrival *a, int64_t at_us)
 {
     wharf_str secret;
     wharf_status s = secret_value(req, a->integration.id, secret_key(a->auth), &secret);
@@ -241,14 +241,14 @@ static wharf_status seen_before(wharf_req *req, const struct arrival *a, wharf_s
     return s;
 }
 
-static wharf_status refuse(wharf_req *req, const struct arrival *a)
+static wharf_status incoming_refuse(wharf_req *req, const struct arrival *a)
 {
     bool room;
     wharf_status s = room_for_refused(req, a, &room);
 
     if (s == WHARF_OK)
-        s = note(req, a, room);
-    return s == WHARF_OK ? note_end(req, a) : s;
+        s = incoming_note(req, a, room);
+    return s == WHARF_OK ? incoming_note_end(req, a) : s;
 }
 
 /* ---- its workflow ---- */
@@ -278,7 +278,7 @@ static wharf_status shown_request(wharf_req *req, const struct arrival *a, const
 }
 
 /* Starts the workflow of the integration, when it has one. */
-static wharf_status start_run(wharf_req *req, struct arrival *a)
+static wharf_status incoming_start_run(wharf_req *req, struct arrival *a)
 {
     wharf_workflow_start *const starts[] = {&a->run};
     const wharf_json *request;
@@ -294,27 +294,27 @@ static wharf_status start_run(wharf_req *req, struct arrival *a)
 }
 
 /* Takes a request. *ret_before: the request that this one repeats, or empty. */
-static wharf_status take(wharf_req *req, struct arrival *a, wharf_str *ret_before)
+static wharf_status incoming_take_request(wharf_req *req, struct arrival *a, wharf_str *ret_before)
 {
-    wharf_status s = find(req, a);
+    wharf_status s = incoming_find(req, a);
 
     *ret_before = WHARF_S("");
     if (s != WHARF_OK)
         return s;
     proof_of(req, a->auth, &a->proof);
-    s = read_headers(req, a);
+    s = incoming_read_headers(req, a);
     if (s == WHARF_OK)
-        s = judge(req, a, W->req->now_us(req));
+        s = incoming_judge(req, a, W->req->now_us(req));
     if (s != WHARF_OK || a->problem)
-        return s == WHARF_OK ? refuse(req, a) : s;
+        return s == WHARF_OK ? incoming_refuse(req, a) : s;
     if (a->webhook_id.n)
         s = seen_before(req, a, ret_before);
     if (s != WHARF_OK || ret_before->n)
         return s;
-    s = start_run(req, a);
+    s = incoming_start_run(req, a);
     if (s == WHARF_OK)
-        s = note(req, a, true);
-    return s == WHARF_OK ? note_end(req, a) : s;
+        s = incoming_note(req, a, true);
+    return s == WHARF_OK ? incoming_note_end(req, a) : s;
 }
 
 wharf_status incoming_take(wharf_req *req, void *arg)
@@ -335,7 +335,7 @@ wharf_status incoming_take(wharf_req *req, void *arg)
         s = W->db->begin(req);
     if (s != WHARF_OK)
         return s;
-    s = take(req, &a, &before);
+    s = incoming_take_request(req, &a, &before);
     if (s != WHARF_OK) {
         W->db->rollback(req);
         return s;
@@ -355,7 +355,7 @@ wharf_status incoming_take(wharf_req *req, void *arg)
 
 /* ---- another try ---- */
 
-static wharf_status body_of(wharf_req *req, const wharf_rec *rec, struct arrival *a)
+static wharf_status incoming_body_of(wharf_req *req, const wharf_rec *rec, struct arrival *a)
 {
     const wharf_json *request = field_json(rec, INCOMING_WEBHOOK_REQUEST);
     const wharf_json *body = request ? W->json->get(request, "body") : NULL;
@@ -379,20 +379,20 @@ static wharf_status judge_again(
     wharf_req *req, const wharf_rec *rec, bool refused, struct arrival *a)
 {
     wharf_val at;
-    wharf_status s = find(req, a);
+    wharf_status s = incoming_find(req, a);
 
     a->headers = field_json(rec, INCOMING_WEBHOOK_HEADERS);
     if (s == WHARF_OK)
-        s = body_of(req, rec, a);
+        s = incoming_body_of(req, rec, a);
     if (s == WHARF_OK && refused)
         s = proof_parse(req, field_text(rec, INCOMING_WEBHOOK_PROOF), &a->proof);
     if (s == WHARF_OK && refused && !a->problem &&
         W->res->get(rec, INCOMING_WEBHOOK_CREATED_AT, &at))
-        s = judge(req, a, at.u.i);
+        s = incoming_judge(req, a, at.u.i);
     return s;
 }
 
-static wharf_status settle(wharf_req *req, const struct arrival *a)
+static wharf_status incoming_settle(wharf_req *req, const struct arrival *a)
 {
     static const char sql[] =
         "UPDATE integrations.incoming SET status = $3::text, error = $4::jsonb, attempts = "
@@ -401,13 +401,13 @@ static wharf_status settle(wharf_req *req, const struct arrival *a)
     const wharf_json *error;
     wharf_status s = error_json(req, a, &error);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id),
-        val_text(failed(a) ? WHARF_S("error") : WHARF_S("success")),
+        val_text(incoming_failed(a) ? WHARF_S("error") : WHARF_S("success")),
         val_json(s == WHARF_OK ? error : NULL), val_time(W->req->now_us(req)),
         val_text_or_null(a->run.run_id), val_bool(a->problem != NULL)};
 
     if (s == WHARF_OK)
         s = W->db->exec(req, sql, args, 7, NULL);
-    return s == WHARF_OK ? note_end(req, a) : s;
+    return s == WHARF_OK ? incoming_note_end(req, a) : s;
 }
 
 /* Takes it now, unless it came again since and was taken then. */
@@ -424,8 +424,8 @@ static wharf_status take_again(wharf_req *req, struct arrival *a, bool refused)
         return W->err->fail(req, ERR_INTEGRATION_NOT_FAILED, NULL,
             "It came again since, and was taken as %s", before.p);
     if (s == WHARF_OK && !a->problem)
-        s = start_run(req, a);
-    return s == WHARF_OK ? settle(req, a) : s;
+        s = incoming_start_run(req, a);
+    return s == WHARF_OK ? incoming_settle(req, a) : s;
 }
 
 wharf_status incoming_retry(wharf_req *req, void *arg)

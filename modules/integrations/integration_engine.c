@@ -65,16 +65,16 @@ struct outcome {
     const wharf_json *response, *error;
 };
 
-static void *must(void *p)
+static void *integration_must(void *p)
 {
     if (!p)
         abort();
     return p;
 }
 
-static char *copy_of(wharf_str s)
+static char *integration_copy_of(wharf_str s)
 {
-    char *p = must(malloc(s.n + 1));
+    char *p = integration_must(malloc(s.n + 1));
 
     memcpy(p, s.p, s.n);
     p[s.n] = 0;
@@ -83,7 +83,7 @@ static char *copy_of(wharf_str s)
 
 /* ---- what became of it ---- */
 
-static void report(
+static void integration_report(
     wharf_req *req, struct engine *g, wharf_str organization, wharf_str id, const struct outcome *o)
 {
     const wharf_json *request = NULL;
@@ -108,17 +108,17 @@ static void report(
     g->n_over++;
 }
 
-static void give_up(wharf_req *req, struct engine *g, const struct work *w, const char *status,
-    const char *code, const char *message)
+static void integration_give_up(wharf_req *req, struct engine *g, const struct work *w,
+    const char *status, const char *code, const char *message)
 {
     struct outcome o = {.status = status, .request = WHARF_S("")};
 
     if (error_made(req, code, message, &o.error) != WHARF_OK)
         W->err->clear(req);
-    report(req, g, w->organization, w->id, &o);
+    integration_report(req, g, w->organization, w->id, &o);
 }
 
-static double random_of(const char *id)
+static double integration_random_of(const char *id)
 {
     return (double)wharf_hash32(WHARF_HASH32_START, id, strlen(id)) / 4294967296.0;
 }
@@ -135,7 +135,7 @@ static bool worth_another_try(const wharf_json *response)
     return status == 408 || status == 429 || status >= 500;
 }
 
-static void finish(wharf_req *req, struct engine *g, wharf_fetch *f)
+static void integration_finish(wharf_req *req, struct engine *g, wharf_fetch *f)
 {
     struct flight *x = int_fetch->tag(f);
     struct outcome o = {
@@ -146,14 +146,14 @@ static void finish(wharf_req *req, struct engine *g, wharf_fetch *f)
         W->err->clear(req);
     if (o.error) {
         o.status = "error";
-        if (worth_another_try(o.response) &&
-            int_rules->retry_wait("balanced", (uint32_t)x->retries, random_of(x->id), &o.wait_ms)) {
+        if (worth_another_try(o.response) && int_rules->retry_wait("balanced", (uint32_t)x->retries,
+                                                 integration_random_of(x->id), &o.wait_ms)) {
             o.status = "pending";
             o.counts = true;
             o.wait_ms = asked_ms > o.wait_ms ? asked_ms : o.wait_ms;
         }
     }
-    report(req, g, z(x->organization), z(x->id), &o);
+    integration_report(req, g, z(x->organization), z(x->id), &o);
     g->running--;
     int_fetch->done(req, f);
     free(x->body);
@@ -194,7 +194,8 @@ struct lines {
     wharf_out *shown;
 };
 
-static void add_line(wharf_req *req, struct lines *l, wharf_str name, wharf_str value, bool secret)
+static void integration_add_line(
+    wharf_req *req, struct lines *l, wharf_str name, wharf_str value, bool secret)
 {
     if (l->n == HEADERS_MAX)
         return;
@@ -220,15 +221,16 @@ static const char *add_own(wharf_req *req, struct lines *l, const struct work *w
     for (const wharf_json *m = W->json->at(headers, 0); m; m = W->json->next(m)) {
         if (!W->json->text(m, &value) || !fill_in(req, w->integration_id, value, &value))
             return "A header asks for a secret that the integration does not have";
-        add_line(req, l, W->json->key(m), value, true);
+        integration_add_line(req, l, W->json->key(m), value, true);
     }
     return NULL;
 }
 
-static void start(wharf_req *req, struct engine *g, const struct work *w, const wharf_event *e)
+static void integration_start(
+    wharf_req *req, struct engine *g, const struct work *w, const wharf_event *e)
 {
     struct lines l = {.shown = W->json->writer(req)};
-    struct flight *x = must(calloc(1, sizeof(*x)));
+    struct flight *x = integration_must(calloc(1, sizeof(*x)));
     const char *problem;
     wharf_fetch *f;
     wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
@@ -253,19 +255,19 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
     W->json->put(l.shown, "method", val_text(z(r.method)));
     W->json->put(l.shown, "url", val_text(w->url));
     W->json->open(l.shown, "headers", '{');
-    add_line(req, &l, WHARF_S("content-type"), WHARF_S("application/json"), false);
-    add_line(req, &l, WHARF_S("user-agent"), WHARF_S("Wharf-Integrations/1"), false);
-    add_line(req, &l, WHARF_S("webhook-id"), e->id, false);
-    add_line(req, &l, WHARF_S("wharf-integration"), w->integration_id, false);
-    add_line(req, &l, WHARF_S("wharf-event-type"), e->type, false);
+    integration_add_line(req, &l, WHARF_S("content-type"), WHARF_S("application/json"), false);
+    integration_add_line(req, &l, WHARF_S("user-agent"), WHARF_S("Wharf-Integrations/1"), false);
+    integration_add_line(req, &l, WHARF_S("webhook-id"), e->id, false);
+    integration_add_line(req, &l, WHARF_S("wharf-integration"), w->integration_id, false);
+    integration_add_line(req, &l, WHARF_S("wharf-event-type"), e->type, false);
     problem = add_own(req, &l, w);
     W->json->close(l.shown);
     W->json->close(l.shown);
     snprintf(x->organization, sizeof(x->organization), "%s", w->organization.p);
     snprintf(x->id, sizeof(x->id), "%s", w->id.p);
     x->retries = w->retries;
-    x->body = copy_of(e->body);
-    x->request = copy_of(W->json->result_text(l.shown));
+    x->body = integration_copy_of(e->body);
+    x->request = integration_copy_of(W->json->result_text(l.shown));
     r.body = (wharf_str){x->body, e->body.n};
     r.n_headers = l.n;
     if (!problem && int_fetch->start(req, &r, &f) == WHARF_OK) {
@@ -273,7 +275,7 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
         return;
     }
     W->err->clear(req);
-    give_up(req, g, w, "error", "not_sent",
+    integration_give_up(req, g, w, "error", "not_sent",
         problem ? problem : "The URL is not one that the server sends to");
     free(x->body);
     free(x->request);
@@ -290,7 +292,7 @@ struct flows {
 };
 
 /* Adds a request: the workflow gets the event, and makes the request. */
-static wharf_status add_run(
+static wharf_status integration_add_run(
     wharf_req *req, struct flows *list, const struct work *w, const wharf_event *e)
 {
     const struct shown_integration shown = {
@@ -342,7 +344,7 @@ static void report_run(wharf_req *req, struct engine *g, const struct work *w)
 {
     const struct outcome o = {.status = "success", .request = WHARF_S("")};
 
-    report(req, g, w->organization, w->id, &o);
+    integration_report(req, g, w->organization, w->id, &o);
 }
 
 /* Tells what became of the requests: a run that is queued is a success, and tells by itself how it
@@ -353,7 +355,7 @@ static void report_runs(wharf_req *req, struct engine *g, const struct flows *li
         const wharf_workflow_start *x = list->starts[i];
 
         if (x->code)
-            give_up(req, g, list->work[i], "error", x->code, x->why);
+            integration_give_up(req, g, list->work[i], "error", x->code, x->why);
         else
             report_run(req, g, list->work[i]);
     }
@@ -362,25 +364,25 @@ static void report_runs(wharf_req *req, struct engine *g, const struct flows *li
 /* ---- what was claimed ---- */
 
 /* Begins what a request is for, with the event as the integration's key sees it now. */
-static wharf_status begin_one(wharf_req *req, struct engine *g, const struct work *w,
+static wharf_status integration_begin_one(wharf_req *req, struct engine *g, const struct work *w,
     const wharf_event *event, const wharf_event_reader *reader, struct flows *list)
 {
     const wharf_event *e = event ? int_events->for_reader(req, reader, w->locations, event) : NULL;
 
     if (!w->usable)
-        give_up(req, g, w, "skipped", "integration_disabled",
+        integration_give_up(req, g, w, "skipped", "integration_disabled",
             "The integration was disabled or deleted");
     else if (!event)
-        give_up(req, g, w, "skipped", "event_expired", "The event has expired");
+        integration_give_up(req, g, w, "skipped", "event_expired", "The event has expired");
     else if (!e)
-        give_up(req, g, w, "skipped", "event_not_seen",
+        integration_give_up(req, g, w, "skipped", "event_not_seen",
             "The key of the integration may not see the event any more");
     else if (w->run_id.n) /* it was started before the server ended */
         report_run(req, g, w);
     else if (w->workflow_id.n)
-        return add_run(req, list, w, e);
+        return integration_add_run(req, list, w, e);
     else
-        start(req, g, w, e);
+        integration_start(req, g, w, e);
     return WHARF_OK;
 }
 
@@ -407,7 +409,7 @@ static wharf_status start_all(wharf_req *req, struct engine *g, const struct wor
     if (s == WHARF_OK)
         s = int_events->readers(req, keys, n, readers);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        s = begin_one(req, g, &list[i], events[i], readers[i], &flows);
+        s = integration_begin_one(req, g, &list[i], events[i], readers[i], &flows);
     if (s == WHARF_OK && flows.n)
         s = start_runs(req, &flows);
     if (s != WHARF_OK) {
@@ -426,7 +428,7 @@ static int by_organization(const void *a, const void *b)
         ((const struct work *)a)->organization.p, ((const struct work *)b)->organization.p);
 }
 
-static wharf_status claim(wharf_req *req, struct engine *g)
+static wharf_status integration_claim(wharf_req *req, struct engine *g)
 {
     static const char sql[] =
         "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
@@ -469,7 +471,7 @@ static wharf_status claim(wharf_req *req, struct engine *g)
 
 /* ---- settling ---- */
 
-static wharf_status settle(wharf_req *req, struct engine *g)
+static wharf_status integration_settle(wharf_req *req, struct engine *g)
 {
     static const char sql[] =
         "SELECT organization_id, id FROM integrations.complete($1::text, $2::json)";
@@ -485,7 +487,7 @@ static wharf_status settle(wharf_req *req, struct engine *g)
     g->n_over = 0;
     s = query_alone(req, sql, args, 2, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        struct failure *f = must(calloc(1, sizeof(*f)));
+        struct failure *f = integration_must(calloc(1, sizeof(*f)));
 
         snprintf(f->organization, sizeof(f->organization), "%s", row_text(rows, i, 0).p);
         snprintf(f->id, sizeof(f->id), "%s", row_text(rows, i, 1).p);
@@ -495,7 +497,7 @@ static wharf_status settle(wharf_req *req, struct engine *g)
     return s;
 }
 
-static wharf_status tell(wharf_req *req, const struct failure *f)
+static wharf_status integration_tell(wharf_req *req, const struct failure *f)
 {
     const wharf_rec *rec;
     wharf_status s = int_events->act_for(req, z(f->organization));
@@ -515,13 +517,13 @@ static wharf_status tell(wharf_req *req, const struct failure *f)
 
 /* Tells of all failures. Must be called outside of memory scopes: it acts for organizations, one
  * after the other. */
-static void tell_all(wharf_req *req, struct engine *g)
+static void integration_tell_all(wharf_req *req, struct engine *g)
 {
     struct failure *f;
 
     while ((f = g->failures)) {
         g->failures = f->next;
-        if (tell(req, f) != WHARF_OK)
+        if (integration_tell(req, f) != WHARF_OK)
             W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.notice",
                 "error of %s is not told of", f->id);
         W->err->clear(req);
@@ -534,7 +536,7 @@ static void tell_all(wharf_req *req, struct engine *g)
 
 /* Runs one round. Whatever goes wrong with the database is tried again after a while: what could
  * not be noted is made again when its lease is over. */
-static void round_of(wharf_req *req, struct engine *g)
+static void integration_round_of(wharf_req *req, struct engine *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);
     wharf_fetch *f;
@@ -542,12 +544,12 @@ static void round_of(wharf_req *req, struct engine *g)
 
     g->due_ms = WAIT_MS;
     while (g->n_over < CLAIM_MOST && (f = int_fetch->next(req, 0)))
-        finish(req, g, f);
-    s = settle(req, g);
+        integration_finish(req, g, f);
+    s = integration_settle(req, g);
     if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
-        s = claim(req, g);
+        s = integration_claim(req, g);
     if (s == WHARF_OK)
-        s = settle(req, g); /* what could not be sent */
+        s = integration_settle(req, g); /* what could not be sent */
     if (s != WHARF_OK)
         W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.round",
             "the database is away, or refused a statement; tried again");
@@ -557,7 +559,7 @@ static void round_of(wharf_req *req, struct engine *g)
     W->mem->scope_end(req, scope);
 }
 
-static void wind_up(wharf_req *req, struct engine *g)
+static void integration_wind_up(wharf_req *req, struct engine *g)
 {
     static const char sql[] = "SELECT integrations.interrupt($1::text)";
     int64_t until = W->req->now_us(req) + GRACE_US;
@@ -568,27 +570,27 @@ static void wind_up(wharf_req *req, struct engine *g)
     while (g->running && W->req->now_us(req) < until) {
         f = int_fetch->next(req, 100);
         if (f)
-            finish(req, g, f);
+            integration_finish(req, g, f);
         int_events->wait(req, 0); /* reads the clock */
     }
-    settle(req, g);
+    integration_settle(req, g);
     query_alone(req, sql, &server, 1, &rows);
     W->err->clear(req);
-    tell_all(req, g);
+    integration_tell_all(req, g);
 }
 
 wharf_status outgoing_run(wharf_req *req, void *arg)
 {
-    struct engine *g = must(calloc(1, sizeof(*g)));
+    struct engine *g = integration_must(calloc(1, sizeof(*g)));
 
     (void)arg;
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "ieng").p);
     while (!W->req->cancelled(req)) {
-        round_of(req, g);
-        tell_all(req, g);
+        integration_round_of(req, g);
+        integration_tell_all(req, g);
         int_events->wait(req, g->due_ms);
     }
-    wind_up(req, g);
+    integration_wind_up(req, g);
     free(g);
     return WHARF_OK;
 }

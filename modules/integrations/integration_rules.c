@@ -6,7 +6,7 @@
 #include "integrations.gen.h"
 #include "integrations.h"
 
-static wharf_status need(
+static wharf_status integration_need(
     wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
 {
     wharf_val v;
@@ -18,7 +18,7 @@ static wharf_status need(
 }
 
 /* Refuses what belongs to the other direction. */
-static void refuse(
+static void integration_refuse(
     wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
 {
     wharf_val v;
@@ -61,22 +61,23 @@ static wharf_status check_direction(wharf_req *req, const wharf_rec *rec, bool o
 
     for (size_t i = 0; i < n_own; i++) {
         if (own[i].needed && !(own[i].field == INTEGRATION_URL && has_workflow(rec)))
-            need(req, rec, own[i].field, own[i].path, direction);
+            integration_need(req, rec, own[i].field, own[i].path, direction);
     }
     for (size_t i = 0; i < n_others; i++)
-        refuse(req, rec, others[i].field, others[i].path, direction);
+        integration_refuse(req, rec, others[i].field, others[i].path, direction);
     return W->err->current(req);
 }
 
 /* ---- outgoing ---- */
 
-static void keep(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
+static void integration_keep(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
 {
     if (s == WHARF_OK && list)
         W->res->set(rec, f, val_json(list));
 }
 
-static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status integration_check_headers(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *given = field_json(new_rec, INTEGRATION_HEADERS), *shown;
     wharf_str values;
@@ -121,13 +122,13 @@ static wharf_status check_outgoing(
         s = int_rules->url(req, field_text(new_rec, INTEGRATION_URL), "url");
     if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_EVENTS)) {
         s = int_rules->events(req, field_json(new_rec, INTEGRATION_EVENTS), "events", &list);
-        keep(new_rec, INTEGRATION_EVENTS, s, list);
+        integration_keep(new_rec, INTEGRATION_EVENTS, s, list);
     }
     if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, INTEGRATION_LOCATION_IDS))) {
         const wharf_json *given = field_json(new_rec, INTEGRATION_LOCATION_IDS);
 
         s = int_rules->locations(req, json_is_null(given) ? NULL : given, "location_ids", &list);
-        keep(new_rec, INTEGRATION_LOCATION_IDS, s, list);
+        integration_keep(new_rec, INTEGRATION_LOCATION_IDS, s, list);
     }
     if (s == WHARF_OK)
         s = take_owner(req, old_rec, new_rec);
@@ -137,7 +138,7 @@ static wharf_status check_outgoing(
         s = int_rules->filter(req, json_is_null(given) ? NULL : given, "filter");
     }
     if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_HEADERS))
-        s = check_headers(req, old_rec, new_rec);
+        s = integration_check_headers(req, old_rec, new_rec);
     if (s == WHARF_OK && !field_text(new_rec, INTEGRATION_METHOD).n)
         W->res->set(new_rec, INTEGRATION_METHOD, val_text(WHARF_S("POST")));
     return s;
@@ -187,7 +188,7 @@ static wharf_status check_workflow(
 
 /* ---- hooks ---- */
 
-static wharf_status check_limit(wharf_req *req)
+static wharf_status integration_check_limit(wharf_req *req)
 {
     static const char sql[] = "SELECT count(*) FROM integrations.integration WHERE organization_id "
                               "= $1::text AND deleted_at IS NULL";
@@ -202,7 +203,8 @@ static wharf_status check_limit(wharf_req *req)
     return s;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status integration_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     bool outgoing = is(field_text(old_rec ? old_rec : new_rec, INTEGRATION_DIRECTION), "outgoing");
     wharf_status s = old_rec && outgoing
@@ -216,12 +218,12 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         s = check_workflow(req, old_rec, new_rec);
     if (s == WHARF_OK)
         s = outgoing ? check_outgoing(req, op, old_rec, new_rec) : check_auth(req, new_rec);
-    return s == WHARF_OK && op == WHARF_CREATE ? check_limit(req) : s;
+    return s == WHARF_OK && op == WHARF_CREATE ? integration_check_limit(req) : s;
 }
 
 /* Registers the id of an incoming integration: it is found in a path before it is known whose it
  * is. */
-static wharf_status written(
+static wharf_status integration_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;
@@ -234,4 +236,4 @@ static wharf_status written(
 }
 
 const wharf_hooks integration_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};
+    .head = WHARF_HEAD(wharf_hooks), .check = integration_check, .written = integration_written};

@@ -24,7 +24,7 @@ static const wharf_route routes[] = {
     {ROUTE_INCOMING, .handler = incoming_retry},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void integrations_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = int_host->service(self, "wharf.events", 1, 2);
     const wharf_event_step step = {
@@ -48,7 +48,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "retention", retention_run, NULL, WHARF_S("{\"every\": \"15m\"}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status integrations_start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     int_self = self;
@@ -69,8 +69,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = integrations_declare,
+        .start = integrations_start};
 
     int_host = host;
     return &desc;

@@ -14,7 +14,7 @@ struct limit {
 };
 
 /* Reads settings.integration_notifications.<kind>; failures 0: off. */
-static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *ret)
+static wharf_status notices_read_limit(wharf_req *req, const char *kind, struct limit *ret)
 {
     const wharf_json *v;
     const wharf_json *count;
@@ -34,7 +34,7 @@ static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *r
     return WHARF_OK;
 }
 
-static wharf_status emit(
+static wharf_status notices_emit(
     wharf_req *req, const char *kind, wharf_str id, int64_t count, int64_t limit)
 {
     wharf_out *out = W->json->builder(req);
@@ -65,7 +65,7 @@ wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
     const wharf_rows *rows;
     struct limit limit;
     int64_t count;
-    wharf_status s = read_limit(req, kind, &limit);
+    wharf_status s = notices_read_limit(req, kind, &limit);
 
     if (s != WHARF_OK || !limit.failures)
         return s;
@@ -81,7 +81,7 @@ wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
     if (count < limit.failures || row_bool(rows, 0, 1))
         return WHARF_OK;
     s = W->db->exec(req, reported_sql, args, 3, NULL);
-    return s == WHARF_OK ? emit(req, kind, id, count, limit.failures) : s;
+    return s == WHARF_OK ? notices_emit(req, kind, id, count, limit.failures) : s;
 }
 
 wharf_status retention_run(wharf_req *req, void *arg)

@@ -8,7 +8,7 @@
 /* ---- the step ---- */
 
 /* Reads the integrations that want events. *ret_readers: by row, whose rights it has. */
-static wharf_status read_wanting(
+static wharf_status outgoing_read_wanting(
     wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
     static const char sql[] =
@@ -28,7 +28,7 @@ static wharf_status read_wanting(
 }
 
 /* Adds rows. Those that are there already are left alone: the step may be made again. */
-static wharf_status add(wharf_req *req, wharf_out *rows)
+static wharf_status outgoing_add(wharf_req *req, wharf_out *rows)
 {
     static const char sql[] = QUERY_OUTGOING_ADD;
     const wharf_val args[] = {val_text(W->req->organization(req)),
@@ -40,7 +40,8 @@ static wharf_status add(wharf_req *req, wharf_out *rows)
     return s;
 }
 
-static void put_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str integration_id)
+static void outgoing_put_row(
+    wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str integration_id)
 {
     W->json->open(rows, NULL, '{');
     W->json->put(rows, "i", val_text(W->req->new_id(req, "out_int")));
@@ -58,7 +59,7 @@ wharf_status outgoing_step(
     const wharf_event_reader **readers;
     const wharf_rows *wanting;
     bool any = false;
-    wharf_status s = read_wanting(req, &wanting, &readers);
+    wharf_status s = outgoing_read_wanting(req, &wanting, &readers);
 
     (void)arg;
     W->json->open(rows, NULL, '[');
@@ -81,13 +82,13 @@ wharf_status outgoing_step(
                 row_json(wanting, k, 3), &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;
-            put_row(req, rows, events[i], row_text(wanting, k, 0));
+            outgoing_put_row(req, rows, events[i], row_text(wanting, k, 0));
             outcomes[i] = WHARF_STEP_COMPLETED;
             any = true;
         }
     }
     W->json->close(rows);
-    return s == WHARF_OK && any ? add(req, rows) : s;
+    return s == WHARF_OK && any ? outgoing_add(req, rows) : s;
 }
 
 /* ---- another try ---- */

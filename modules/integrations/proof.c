@@ -7,7 +7,7 @@
 enum { HASH = 32, HEX = 2 * HASH };
 
 /* Takes as long whatever differs. */
-static bool equal(wharf_str a, wharf_str b)
+static bool proof_equal(wharf_str a, wharf_str b)
 {
     unsigned char difference = a.n != b.n;
 
@@ -16,7 +16,7 @@ static bool equal(wharf_str a, wharf_str b)
     return !difference;
 }
 
-static wharf_str after(wharf_str s, const char *word)
+static wharf_str proof_after(wharf_str s, const char *word)
 {
     size_t n = strlen(word);
 
@@ -77,10 +77,11 @@ static const char *standard(wharf_str secret, const struct proof *p, wharf_str b
     }
 }
 
-static const char *hmac(wharf_req *req, wharf_str secret, const struct proof *p, wharf_str body)
+static const char *proof_hmac(
+    wharf_req *req, wharf_str secret, const struct proof *p, wharf_str body)
 {
     static const char digits[] = "0123456789abcdef";
-    wharf_str given = after(p->authorization, "sha256=");
+    wharf_str given = proof_after(p->authorization, "sha256=");
     unsigned char hash[HASH];
     char hex[HEX + 1], lower[HEX + 1];
 
@@ -97,9 +98,9 @@ static const char *hmac(wharf_req *req, wharf_str secret, const struct proof *p,
         for (size_t i = 0; i < HEX; i++)
             lower[i] = given.p[i] >= 'A' && given.p[i] <= 'F' ? (char)(given.p[i] + 32)
                                                               : given.p[i];
-        if (equal((wharf_str){hex, HEX}, (wharf_str){lower, HEX}))
+        if (proof_equal((wharf_str){hex, HEX}, (wharf_str){lower, HEX}))
             return NULL;
-    } else if (equal(int_crypto->base64(req, (wharf_str){(const char *)hash, HASH}), given)) {
+    } else if (proof_equal(int_crypto->base64(req, (wharf_str){(const char *)hash, HASH}), given)) {
         return NULL;
     }
     return "The signature is not that of the secret";
@@ -110,9 +111,9 @@ static const char *basic(
 {
     wharf_str both = W->mem->format(
         req, "%.*s:%.*s", (int)username.n, username.p, (int)secret.n, secret.p);
-    wharf_str given = after(p->authorization, "basic ");
+    wharf_str given = proof_after(p->authorization, "basic ");
 
-    return given.n && equal(int_crypto->base64(req, both), given)
+    return given.n && proof_equal(int_crypto->base64(req, both), given)
                ? NULL
                : "Username or password are not those of the integration";
 }
@@ -127,10 +128,10 @@ const char *proof_problem(wharf_req *req, const wharf_json *auth, wharf_str secr
     if (is(type, "standard_webhooks"))
         return standard(secret, p, body, at_s);
     if (is(type, "hmac_sha256"))
-        return hmac(req, secret, p, body);
+        return proof_hmac(req, secret, p, body);
     if (is(type, "basic"))
         return basic(req, json_text(auth, "username"), secret, p);
-    return equal(after(p->authorization, "bearer "), secret)
+    return proof_equal(proof_after(p->authorization, "bearer "), secret)
                ? NULL
                : "The bearer token is not that of the integration";
 }

@@ -36,7 +36,7 @@ static const bool follows[AUDIT_STATUSES][AUDIT_STATUSES] = {
         {[AUDIT_IS_RECOUNT] = true, [AUDIT_IS_APPROVED] = true, [AUDIT_IS_CANCELED] = true},
     [AUDIT_IS_RECOUNT] = {[AUDIT_IS_IN_REVIEW] = true, [AUDIT_IS_CANCELED] = true}};
 
-static enum audit_status status_of(const wharf_rec *rec)
+static enum audit_status audit_status_of(const wharf_rec *rec)
 {
     return (enum audit_status)word_place(
         field_text(rec, AUDIT_STATUS), status_words, AUDIT_STATUSES);
@@ -54,7 +54,8 @@ static wharf_status refuse_step(
         status_words[from < AUDIT_STATUSES ? from : 0], rest);
 }
 
-static wharf_status take_step(struct audit_write *w, enum audit_status from, enum audit_status to)
+static wharf_status audit_take_step(
+    struct audit_write *w, enum audit_status from, enum audit_status to)
 {
     if (to == from)
         return WHARF_OK;
@@ -96,16 +97,16 @@ static struct audit_write audit_write_of(
         .one_task = cause && cause->one_task};
 }
 
-static void settle_overdue(struct audit_write *w)
+static void audit_settle_overdue(struct audit_write *w)
 {
     int64_t due = field_int(w->rec, AUDIT_COMPLETE_AT);
 
     W->res->set(w->rec, AUDIT_OVERDUE,
-        val_bool(due && due <= W->req->now_us(w->req) && !is_final(status_of(w->rec))));
+        val_bool(due && due <= W->req->now_us(w->req) && !is_final(audit_status_of(w->rec))));
 }
 
 /* Checks that layouts lie in the location. */
-static wharf_status check_layouts(struct audit_write *w)
+static wharf_status audit_check_layouts(struct audit_write *w)
 {
     static const char sql[] =
         "SELECT y.id FROM locations.layout y WHERE y.organization_id = $2::text"
@@ -151,13 +152,13 @@ static wharf_status set_number(struct audit_write *w)
     return s;
 }
 
-static wharf_status create_check(struct audit_write *w)
+static wharf_status audit_create_check(struct audit_write *w)
 {
-    wharf_status s = check_layouts(w);
+    wharf_status s = audit_check_layouts(w);
 
     W->res->set(w->rec, AUDIT_STATUS, val_text(z(status_words[AUDIT_IS_CREATED])));
     W->res->set(w->rec, AUDIT_TASK_CHANGES, val_int(0));
-    settle_overdue(w);
+    audit_settle_overdue(w);
     audit_show_all(w->req);
     if (s == WHARF_OK)
         s = audit_tasks_make(w);
@@ -185,9 +186,9 @@ static wharf_status check_final(const struct audit_write *w, enum audit_status f
     return WHARF_OK;
 }
 
-static wharf_status update_check(struct audit_write *w)
+static wharf_status audit_update_check(struct audit_write *w)
 {
-    enum audit_status from = status_of(w->old_rec), to = status_of(w->rec);
+    enum audit_status from = audit_status_of(w->old_rec), to = audit_status_of(w->rec);
     const wharf_json *tasks = W->res->input(w->rec, AUDIT_TASKS);
     bool counting = from != AUDIT_IS_IN_REVIEW, counted = false;
     wharf_status s;
@@ -205,9 +206,9 @@ static wharf_status update_check(struct audit_write *w)
     if (s == WHARF_OK && tasks && counting)
         s = audit_progress(w, false);
     if (s == WHARF_OK)
-        s = take_step(w, from, to);
+        s = audit_take_step(w, from, to);
     if (s == WHARF_OK)
-        settle_overdue(w);
+        audit_settle_overdue(w);
     return s;
 }
 
@@ -215,12 +216,12 @@ static wharf_status audit_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct audit_write w = audit_write_of(req, old_rec, new_rec);
-    enum audit_status was = old_rec ? status_of(old_rec) : AUDIT_IS_CREATED;
+    enum audit_status was = old_rec ? audit_status_of(old_rec) : AUDIT_IS_CREATED;
 
     if (op == WHARF_CREATE)
-        return create_check(&w);
+        return audit_create_check(&w);
     if (op == WHARF_UPDATE)
-        return update_check(&w);
+        return audit_update_check(&w);
     return was == AUDIT_IS_CREATED || was == AUDIT_IS_CANCELED
                ? WHARF_OK
                : refuse_step(
@@ -252,15 +253,15 @@ static wharf_status audit_written(
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    if (due && !field_int(new_rec, AUDIT_OVERDUE) && !is_final(status_of(new_rec)) &&
+    if (due && !field_int(new_rec, AUDIT_OVERDUE) && !is_final(audit_status_of(new_rec)) &&
         (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, AUDIT_COMPLETE_AT)))
         s = ask_overdue(req, new_rec, due);
     if (s != WHARF_OK || op == WHARF_CREATE || !W->res->changed(old_rec, new_rec, AUDIT_STATUS) ||
-        !is_final(status_of(new_rec)))
+        !is_final(audit_status_of(new_rec)))
         return s;
     return W->event->emit(req,
-        status_of(new_rec) == AUDIT_IS_APPROVED ? "audit.completed" : "audit.canceled", "audit", id,
-        NULL);
+        audit_status_of(new_rec) == AUDIT_IS_APPROVED ? "audit.completed" : "audit.canceled",
+        "audit", id, NULL);
 }
 
 const wharf_hooks items_audit_hooks = {.head = WHARF_HEAD(wharf_hooks),
@@ -307,7 +308,7 @@ wharf_status audit_overdue_run(wharf_req *req, void *arg)
         return s;
     due = field_int(rec, AUDIT_COMPLETE_AT);
     early_us = due - W->req->now_us(req);
-    if (is_final(status_of(rec)) || field_int(rec, AUDIT_OVERDUE) || !due ||
+    if (is_final(audit_status_of(rec)) || field_int(rec, AUDIT_OVERDUE) || !due ||
         early_us > CLOCKS_DIFFER_US) /* another time was set, which has a job of its own */
         return WHARF_OK;
     if (early_us > 0)

@@ -42,7 +42,7 @@ static bool is_listed(wharf_req *req)
            !*(bool *)W->mem->slot(req, &made_kind, sizeof(bool));
 }
 
-static void put_text(
+static void audit_shown_put_text(
     wharf_out *out, const char *key, const wharf_rows *rows, size_t row, enum column at)
 {
     wharf_str text;
@@ -54,7 +54,7 @@ static void put_named(
     wharf_out *out, const char *key, const wharf_rows *rows, size_t row, enum column at, bool named)
 {
     if (named)
-        put_text(out, key, rows, row, at);
+        audit_shown_put_text(out, key, rows, row, at);
     else
         W->json->put(out, key, val_null());
 }
@@ -89,21 +89,21 @@ static void put_task(wharf_out *out, const wharf_rows *rows, size_t row, bool na
     shown_quantity(rows, row, AT_TOTAL, &total);
     W->json->open(out, NULL, '{');
     W->json->put(out, "object", val_text(WHARF_S("audit_task")));
-    put_text(out, "id", rows, row, AT_ID);
-    put_text(out, "audit_id", rows, row, AT_AUDIT_ID);
-    put_text(out, "item_id", rows, row, AT_ITEM);
+    audit_shown_put_text(out, "id", rows, row, AT_ID);
+    audit_shown_put_text(out, "audit_id", rows, row, AT_AUDIT_ID);
+    audit_shown_put_text(out, "item_id", rows, row, AT_ITEM);
     put_named(out, "item_name", rows, row, AT_ITEM_NAME, named);
     put_named(out, "sku", rows, row, AT_SKU, named);
     put_named(out, "base_uom", rows, row, AT_UOM, named);
-    put_text(out, "layout_id", rows, row, AT_LAYOUT);
-    put_text(out, "layout_name", rows, row, AT_LAYOUT_NAME);
+    audit_shown_put_text(out, "layout_id", rows, row, AT_LAYOUT);
+    audit_shown_put_text(out, "layout_name", rows, row, AT_LAYOUT_NAME);
     put_shown(out, "total_qty", true, total);
     put_shown(out, "counted_qty", has_count, counted);
     put_shown(out, "discrepancy", has_count, counted < total ? total - counted : counted - total);
     put_shown(out, "total_at_count", has_then, then);
-    put_text(out, "reason_code_id", rows, row, AT_REASON);
-    put_text(out, "lot_number", rows, row, AT_LOT);
-    put_text(out, "counted_by", rows, row, AT_COUNTED_BY);
+    audit_shown_put_text(out, "reason_code_id", rows, row, AT_REASON);
+    audit_shown_put_text(out, "lot_number", rows, row, AT_LOT);
+    audit_shown_put_text(out, "counted_by", rows, row, AT_COUNTED_BY);
     W->json->put(out, "counted_at",
         W->db->value(rows, row, AT_COUNTED_AT, WHARF_V_TIME_US, &at) ? at : val_null());
     W->json->put(out, "position", val_int(row_int(rows, row, AT_POSITION)));

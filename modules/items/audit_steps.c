@@ -120,7 +120,8 @@ static wharf_status at_moment(struct audit_write *w, const char *sql)
 }
 
 /* Adds one move of audit_moves, or the problem that it tells of. */
-static void add_move(struct audit_write *w, wharf_stock *stock, const wharf_rows *rows, size_t row)
+static void audit_steps_add_move(
+    struct audit_write *w, wharf_stock *stock, const wharf_rows *rows, size_t row)
 {
     wharf_str text = row_text(rows, row, 7), missing = row_text(rows, row, 8);
     wharf_stock_move m = {.head = WHARF_HEAD(wharf_stock_move),
@@ -162,7 +163,7 @@ static wharf_status make_moves(struct audit_write *w, wharf_stock *stock, size_t
 
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     for (size_t i = 0; i < *ret_n; i++)
-        add_move(w, stock, rows, i);
+        audit_steps_add_move(w, stock, rows, i);
     if (s == WHARF_OK)
         s = W->err->current(w->req);
     return s == WHARF_OK ? items_stock.apply(stock) : s;

@@ -177,7 +177,7 @@ static void judge_said(
 }
 
 /* Judges all of them; list and rows are in the order of the ids. */
-static wharf_status judge_all(struct said_tasks *t, const wharf_rows *rows)
+static wharf_status audit_tasks_judge_all(struct said_tasks *t, const wharf_rows *rows)
 {
     size_t row = 0, n = W->db->count(rows);
 
@@ -285,7 +285,7 @@ wharf_status audit_tasks_take(
             val_text(w->id), val_text(W->req->organization(req)), val_array(req, ids, t.n)},
         3, &rows);
     if (s == WHARF_OK)
-        s = judge_all(&t, rows);
+        s = audit_tasks_judge_all(&t, rows);
     if (s == WHARF_OK)
         s = check_reasons(&t);
     *ret_counted = t.any_count;

@@ -82,7 +82,7 @@ static wharf_status read_nodes(wharf_req *req, struct bom_tree *tree)
 }
 
 /* Puts a component below what is built of it; from NULL: below the version itself. */
-static bool add_link(struct bom_tree *tree, struct bom_node *from, struct bom_link *link,
+static bool bom_levels_add_link(struct bom_tree *tree, struct bom_node *from, struct bom_link *link,
     wharf_str item, int64_t quantity, exact factor)
 {
     struct bom_node *to = node_of(tree, item);
@@ -99,7 +99,7 @@ static bool add_link(struct bom_tree *tree, struct bom_node *from, struct bom_li
 }
 
 /* Takes the next word of a text, up to a space. */
-static wharf_str take_word(wharf_str *text)
+static wharf_str bom_levels_take_word(wharf_str *text)
 {
     const char *end = memchr(text->p, ' ', text->n);
     wharf_str word = {text->p, end ? (size_t)(end - text->p) : text->n};
@@ -110,7 +110,8 @@ static wharf_str take_word(wharf_str *text)
 }
 
 /* Reads the components of a node's bill: "item quantity factor item ..." of items.bom_reach. */
-static wharf_status read_links(wharf_req *req, struct bom_tree *tree, struct bom_node *from)
+static wharf_status bom_levels_read_links(
+    wharf_req *req, struct bom_tree *tree, struct bom_node *from)
 {
     wharf_str text = from->components;
     size_t words = 1;
@@ -119,12 +120,14 @@ static wharf_status read_links(wharf_req *req, struct bom_tree *tree, struct bom
         words += text.p[i] == ' ';
     from->links = W->mem->alloc(req, (words / 3 + 1) * sizeof(*from->links));
     while (text.n) {
-        wharf_str item = take_word(&text), quantity = take_word(&text), factor = take_word(&text);
+        wharf_str item = bom_levels_take_word(&text), quantity = bom_levels_take_word(&text),
+                  factor = bom_levels_take_word(&text);
         exact of_unit = 0, in_base = 0;
 
         exact_read(quantity.p, quantity.n, QUANTITY_SCALE, &of_unit);
         exact_read(factor.p, factor.n, FACTOR_SCALE, &in_base);
-        if (!add_link(tree, from, &from->links[from->n_links++], item, (int64_t)of_unit, in_base))
+        if (!bom_levels_add_link(
+                tree, from, &from->links[from->n_links++], item, (int64_t)of_unit, in_base))
             return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
     }
     return WHARF_OK;
@@ -175,12 +178,12 @@ wharf_status bom_tree_read(wharf_req *req, const struct bom_made *m, struct bom_
         return s;
     ret->links = W->mem->alloc(req, (m->n + 1) * sizeof(*ret->links));
     for (size_t k = 0; k < m->n && s == WHARF_OK; k++) {
-        if (!add_link(ret, NULL, &ret->links[ret->n_links++], m->parts[k].item_id,
+        if (!bom_levels_add_link(ret, NULL, &ret->links[ret->n_links++], m->parts[k].item_id,
                 m->parts[k].quantity, m->parts[k].factor))
             s = W->err->fail(req, ERR_INTERNAL, NULL, NULL);
     }
     for (size_t i = 0; i < ret->n && s == WHARF_OK; i++)
-        s = read_links(req, ret, &ret->nodes[i]);
+        s = bom_levels_read_links(req, ret, &ret->nodes[i]);
     return s == WHARF_OK ? order_nodes(req, ret) : s;
 }
 

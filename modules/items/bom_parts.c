@@ -11,7 +11,7 @@ enum { ID_MAX = 64, REFERENCE_MAX = 100, NOTES_MAX = 500, POSITION_MAX = 1000000
 
 /* ---- the members of one component ---- */
 
-static const char *part_path(wharf_req *req, size_t i, const char *key)
+static const char *bom_parts_part_path(wharf_req *req, size_t i, const char *key)
 {
     return W->mem->format(req, "components.%zu.%s", i, key).p;
 }
@@ -19,7 +19,7 @@ static const char *part_path(wharf_req *req, size_t i, const char *key)
 static wharf_status take_part_quantity(wharf_req *req, const wharf_json *e, size_t i, int64_t *ret)
 {
     const wharf_json *v = W->json->get(e, "quantity");
-    const char *path = part_path(req, i, "quantity");
+    const char *path = bom_parts_part_path(req, i, "quantity");
     wharf_status s;
 
     if (json_is_null(v))
@@ -35,7 +35,7 @@ static wharf_str part_text(
     wharf_req *req, const wharf_json *e, size_t i, const char *key, size_t most)
 {
     const wharf_json *v = W->json->get(e, key);
-    const char *path = part_path(req, i, key);
+    const char *path = bom_parts_part_path(req, i, key);
     wharf_str s = WHARF_S("");
     size_t n = 0;
 
@@ -54,7 +54,7 @@ static wharf_str part_text(
 static int64_t take_position(wharf_req *req, const wharf_json *e, size_t i)
 {
     const wharf_json *v = W->json->get(e, "position");
-    const char *path = part_path(req, i, "position");
+    const char *path = bom_parts_part_path(req, i, "position");
     int64_t n = (int64_t)i;
 
     if (!json_is_null(v) && (W->json->type(v) != WHARF_J_NUMBER || !W->json->integer(v, &n) ||
@@ -66,7 +66,7 @@ static int64_t take_position(wharf_req *req, const wharf_json *e, size_t i)
 
 static void take_part(wharf_req *req, const wharf_json *e, size_t i, struct bom_part *ret)
 {
-    const char *path = part_path(req, i, "item_id");
+    const char *path = bom_parts_part_path(req, i, "item_id");
 
     *ret = (struct bom_part){.id = W->req->new_id(req, "bomc"),
         .item_id = part_text(req, e, i, "item_id", ID_MAX),
@@ -87,7 +87,7 @@ struct named { /* a component by its item */
     size_t at;
 };
 
-static int by_item(const void *a, const void *b)
+static int bom_parts_by_item(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
     int c = strcmp(x->item.p, y->item.p);
@@ -101,7 +101,7 @@ static struct named *sorted_parts(wharf_req *req, const struct bom_part *list, s
 
     for (size_t i = 0; i < n; i++)
         ret[i] = (struct named){list[i].item_id, i};
-    qsort(ret, n, sizeof(*ret), by_item);
+    qsort(ret, n, sizeof(*ret), bom_parts_by_item);
     return ret;
 }
 
@@ -109,8 +109,8 @@ static wharf_status check_twice(wharf_req *req, const struct named *parts, size_
 {
     for (size_t i = 1; i < n; i++) {
         if (same(parts[i - 1].item, parts[i].item))
-            W->err->add(
-                req, ERR_BOM_DUPLICATE_COMPONENT, part_path(req, parts[i].at, "item_id"), NULL);
+            W->err->add(req, ERR_BOM_DUPLICATE_COMPONENT,
+                bom_parts_part_path(req, parts[i].at, "item_id"), NULL);
     }
     return W->err->current(req);
 }
@@ -142,15 +142,18 @@ static wharf_status settle_part(
     wharf_status s = WHARF_OK;
 
     if (row == W->db->count(rows))
-        return W->err->add(req, ERR_BOM_COMPONENT_NOT_FOUND, part_path(req, i, "item_id"), NULL);
+        return W->err->add(
+            req, ERR_BOM_COMPONENT_NOT_FOUND, bom_parts_part_path(req, i, "item_id"), NULL);
     if (row_bool(rows, row, 1))
-        return W->err->add(req, ERR_BOM_COMPONENT_ARCHIVED, part_path(req, i, "item_id"), NULL);
+        return W->err->add(
+            req, ERR_BOM_COMPONENT_ARCHIVED, bom_parts_part_path(req, i, "item_id"), NULL);
     part->is_asset = row_bool(rows, row, 2);
     if (part->unit_id.n)
         s = packing_factor(req, row_json(rows, row, 3), part->unit_id,
-            part_path(req, i, "item_transactional_unit_id"), &part->factor);
+            bom_parts_part_path(req, i, "item_transactional_unit_id"), &part->factor);
     if (s == WHARF_OK && part->is_asset && !product_is_whole(part->quantity, part->factor))
-        return W->err->add(req, ERR_ITEM_FRACTIONAL_QUANTITY, part_path(req, i, "quantity"), NULL);
+        return W->err->add(
+            req, ERR_ITEM_FRACTIONAL_QUANTITY, bom_parts_part_path(req, i, "quantity"), NULL);
     return s;
 }
 
@@ -206,7 +209,7 @@ wharf_status bom_parts_reckon(wharf_req *req, struct bom_parts *parts, int64_t o
 
     for (size_t i = 0; i < parts->n; i++) {
         struct bom_part *p = &parts->list[i];
-        const char *path = part_path(req, i, "quantity");
+        const char *path = bom_parts_part_path(req, i, "quantity");
 
         if (!quantity_times(p->quantity, p->factor, &p->base_quantity))
             W->err->add(req, ERR_VALIDATION_FAILED, path,

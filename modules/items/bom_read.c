@@ -36,7 +36,8 @@ static void read_bill(const wharf_rows *rows, size_t row, wharf_str id, struct b
     ret->step = bom_first_step(ret->counted);
 }
 
-static void read_part(const wharf_rows *rows, size_t row, int64_t output_qty, struct bom_part *ret)
+static void bom_read_part(
+    const wharf_rows *rows, size_t row, int64_t output_qty, struct bom_part *ret)
 {
     wharf_str lots = row_text(rows, row, COLUMN_PART + 7);
 
@@ -72,7 +73,7 @@ static void read_versions(
             read_bill(rows, i, ids[place], m);
             m->parts = &parts[i];
         }
-        read_part(rows, i, m->output_qty, &m->parts[m->n]);
+        bom_read_part(rows, i, m->output_qty, &m->parts[m->n]);
         m->step = bom_step(m->step, &m->parts[m->n++].use);
     }
 }

@@ -26,7 +26,7 @@ static wharf_status bom_of_path(wharf_req *req, struct bom_made *ret)
 
 /* ---- versions ---- */
 
-static void put_version(
+static void bom_reads_put_version(
     wharf_out *out, const wharf_rows *rows, size_t i, const struct bom_made *version)
 {
     W->json->open(out, NULL, '{');
@@ -56,7 +56,7 @@ static wharf_status put_versions(
     s = bom_read_many(req, ids, numbers, n, &versions);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        put_version(out, rows, i, &versions[i]);
+        bom_reads_put_version(out, rows, i, &versions[i]);
     W->json->close(out);
     return s;
 }
@@ -118,7 +118,7 @@ static wharf_status take_max_level(wharf_req *req, int64_t *ret)
                                                   : WHARF_OK;
 }
 
-static wharf_status too_much(wharf_req *req)
+static wharf_status bom_reads_too_much(wharf_req *req)
 {
     return W->err->fail(req, ERR_PARAM_INVALID, "quantity",
         "More than 99999999999.9999 of an item would be needed; ask for a smaller quantity");
@@ -148,13 +148,13 @@ static wharf_status explode_all(wharf_req *req, struct bom_explosion *x)
     const struct bom_tree *t = &x->tree;
 
     if (!add_exploded(t->links, t->n_links, x->quantity, x->need, x->level, 1))
-        return too_much(req);
+        return bom_reads_too_much(req);
     for (size_t k = 0; k < t->n; k++) {
         const struct bom_node *node = &t->nodes[t->order[k]];
 
         if (!add_exploded(node->links, node->n_links, x->need[t->order[k]], x->need, x->level,
                 x->level[t->order[k]] + 1))
-            return too_much(req);
+            return bom_reads_too_much(req);
     }
     return WHARF_OK;
 }
@@ -186,7 +186,7 @@ static wharf_status explode_some(wharf_req *req, struct bom_explosion *x)
         here = above;
         above = reached;
     }
-    return fits ? WHARF_OK : too_much(req);
+    return fits ? WHARF_OK : bom_reads_too_much(req);
 }
 
 /* Reads the tree of a bill that was read, with stock where a location is named, and sums. */

@@ -412,7 +412,8 @@ wharf_status boms_deactivate(
     wharf_req *req, const wharf_rec *const *items, size_t n, const char *reason, bool together)
 {
     static const char sql[] =
-        "SELECT x.i, b.id FROM unnest($1::text[]) WITH ORDINALITY x(id, i) JOIN items.bom b"
+        "SELECT x.i, b.id FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) JOIN items.bom "
+        "b"
         " ON b.organization_id = $2::text AND b.item_id = x.id AND b.status = 'active'"
         " AND b.deleted_at IS NULL ORDER BY x.i, b.id";
     const wharf_rows *rows;

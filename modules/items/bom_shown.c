@@ -102,7 +102,7 @@ wharf_status bom_rows(wharf_req *req, wharf_where *where)
 
 /* ---- stock ---- */
 
-static int by_id(const void *a, const void *b)
+static int bom_shown_by_id(const void *a, const void *b)
 {
     return strcmp(
         ((const struct bom_stock_item *)a)->id.p, ((const struct bom_stock_item *)b)->id.p);
@@ -132,7 +132,7 @@ wharf_status bom_stock_read(
             .available = v > QUANTITY_MAX ? QUANTITY_MAX : (int64_t)v,
             .layouts = row_json(rows, i, 2)};
     }
-    qsort(ret->items, ret->n, sizeof(*ret->items), by_id);
+    qsort(ret->items, ret->n, sizeof(*ret->items), bom_shown_by_id);
     return WHARF_OK;
 }
 
@@ -142,7 +142,7 @@ const struct bom_stock_item *bom_stock_of(const struct bom_stock *stock, wharf_s
     const struct bom_stock_item key = {.id = item}, *found = NULL;
 
     if (stock->n)
-        found = bsearch(&key, stock->items, stock->n, sizeof(key), by_id);
+        found = bsearch(&key, stock->items, stock->n, sizeof(key), bom_shown_by_id);
     return found ? found : &none;
 }
 
@@ -237,7 +237,7 @@ static void put_part_stock(
     W->json->put(out, "layouts", val_json(stock->layouts));
 }
 
-static void put_part(
+static void bom_shown_put_part(
     wharf_out *out, const struct bom_asked *a, const struct bom_made *m, size_t k, int64_t most)
 {
     const struct bom_part *p = &m->parts[k];
@@ -264,7 +264,7 @@ void bom_put_parts(wharf_out *out, const char *key, const struct bom_made *m)
 
     W->json->open(out, key, '[');
     for (size_t k = 0; k < m->n; k++)
-        put_part(out, &nothing, m, k, 0);
+        bom_shown_put_part(out, &nothing, m, k, 0);
     W->json->close(out);
 }
 
@@ -320,7 +320,7 @@ wharf_status bom_compute(
 
             W->json->open(outs[i], NULL, '[');
             for (size_t k = 0; k < m->n; k++)
-                put_part(outs[i], a, m, k, most);
+                bom_shown_put_part(outs[i], a, m, k, most);
             W->json->close(outs[i]);
         } else if (!a->location.n) {
             W->json->put(outs[i], NULL, val_null());

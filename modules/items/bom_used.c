@@ -142,7 +142,7 @@ static wharf_status read_used_links(wharf_req *req, struct used *u)
 /* ---- levels and quantities ---- */
 
 /* Reckons the level of a bill; bills are nested at most 50 deep, without loops. */
-static int64_t level_of(struct used *u, size_t i)
+static int64_t bom_used_level_of(struct used *u, size_t i)
 {
     struct used_bom *b = &u->boms[i];
 
@@ -150,7 +150,8 @@ static int64_t level_of(struct used *u, size_t i)
         return b->level;
     b->level = 1;
     for (size_t k = 0; k < b->n_links; k++) {
-        int64_t below = b->links[k].to == LINK_ITEM ? 0 : level_of(u, (size_t)b->links[k].to);
+        int64_t below = b->links[k].to == LINK_ITEM ? 0
+                                                    : bom_used_level_of(u, (size_t)b->links[k].to);
 
         b->level = below + 1 > b->level ? below + 1 : b->level;
     }
@@ -165,7 +166,7 @@ static int higher_first(const void *a, const void *b, void *arg)
     return (x < y) - (x > y);
 }
 
-static int lower_first(const void *a, const void *b, void *arg)
+static int bom_used_lower_first(const void *a, const void *b, void *arg)
 {
     int c = higher_first(b, a, arg);
 
@@ -251,7 +252,7 @@ static wharf_status used_read(wharf_req *req, struct used *u)
     u->order = W->mem->alloc(req, (u->n + 1) * sizeof(*u->order));
     for (size_t i = 0; i < u->n; i++) {
         u->order[i] = i;
-        level_of(u, i);
+        bom_used_level_of(u, i);
     }
     qsort_r(u->order, u->n, sizeof(*u->order), higher_first, u->boms);
     return WHARF_OK;
@@ -273,7 +274,7 @@ wharf_status bom_where_used_get(wharf_req *req, void *arg)
     shown = W->mem->alloc(req, (u->n + 1) * sizeof(*shown));
     for (size_t i = 0; i < u->n; i++)
         shown[i] = i;
-    qsort_r(shown, u->n, sizeof(*shown), lower_first, u->boms);
+    qsort_r(shown, u->n, sizeof(*shown), bom_used_lower_first, u->boms);
     from = (size_t)((page - 1) * limit);
     out = W->req->respond(req, 200, "Uses of the item retrieved");
     W->json->open(out, NULL, '[');

@@ -159,7 +159,7 @@ struct level_wish {
     bool expired_too;
 };
 
-static bool wanted(const struct build_level *l, const struct level_wish *wish)
+static bool build_levels_wanted(const struct build_level *l, const struct level_wish *wish)
 {
     return l->available > 0 && (wish->expired_too || !l->expired) &&
            (!wish->layout.n || same(l->layout, wish->layout)) &&
@@ -177,7 +177,7 @@ static struct build_level *next_level(
     for (struct build_level *l = walk_next(&w); l; l = walk_next(&w)) {
         bool enough = l->available >= rest;
 
-        if (!wanted(l, wish))
+        if (!build_levels_wanted(l, wish))
             continue;
         if (best && !same(best->lot_id, l->lot_id))
             break;

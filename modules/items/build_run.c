@@ -178,7 +178,7 @@ wharf_status build_draw(struct build_run *run, wharf_str item, const wharf_json 
     return s;
 }
 
-static const char *quantity_text(wharf_req *req, int64_t quantity)
+static const char *build_run_quantity_text(wharf_req *req, int64_t quantity)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -196,8 +196,8 @@ wharf_status build_refuse_shorts(struct build_run *run, const char *code)
         const struct build_short *x = &run->shorts[i];
 
         W->err->add(req, code, x->item.p, "%s are needed, and %s are available: %s are missing",
-            quantity_text(req, x->required), quantity_text(req, x->available),
-            quantity_text(req, x->required - x->available));
+            build_run_quantity_text(req, x->required), build_run_quantity_text(req, x->available),
+            build_run_quantity_text(req, x->required - x->available));
     }
     return W->err->current(req);
 }
@@ -271,7 +271,7 @@ static void put_draws(wharf_out *out, const char *key, const struct build_draws 
     W->json->close(out);
 }
 
-static void put_lines(wharf_out *out, const struct build_order *o)
+static void build_run_put_lines(wharf_out *out, const struct build_order *o)
 {
     W->json->open(out, "lines", '[');
     for (size_t k = 0; k < o->n_lines; k++) {
@@ -310,7 +310,7 @@ static void put_written(wharf_out *out, const struct build_run *run, const struc
     W->json->put(out, "group", val_text(o->group));
     W->json->put(out, "note", val_text_or_null(own ? ask->note : WHARF_S("")));
     W->json->put(out, "metadata", val_json(own ? ask->metadata : NULL));
-    put_lines(out, o);
+    build_run_put_lines(out, o);
     W->json->close(out);
 }
 

@@ -9,7 +9,7 @@ struct digits { /* of a number as written: value = sign 0.d1d2d3... x 10^point *
     bool negative, more; /* more: digits other than zero did not fit */
 };
 
-static bool is_digit(char c)
+static bool exact_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -32,7 +32,7 @@ static void add_digit(struct digits *x, int digit, int *zeros)
 }
 
 /* Reads the exponent at p, up to end. Returns false when there is none. */
-static bool read_exponent(const char *p, const char *end, int *ret)
+static bool exact_read_exponent(const char *p, const char *end, int *ret)
 {
     bool negative = p < end && *p == '-';
     int e = 0;
@@ -40,7 +40,7 @@ static bool read_exponent(const char *p, const char *end, int *ret)
     p += p < end && (*p == '-' || *p == '+');
     if (p == end)
         return false;
-    for (; p < end && is_digit(*p); p++)
+    for (; p < end && exact_is_digit(*p); p++)
         e = e < EXPONENT_MAX ? 10 * e + *p - '0' : e;
     *ret = negative ? -e : e;
     return p == end;
@@ -54,7 +54,7 @@ static bool read_digits(const char *p, size_t n, struct digits *x)
 
     *x = (struct digits){.negative = n && *p == '-'};
     p += n && (*p == '-' || *p == '+');
-    for (; p < end && (is_digit(*p) || (*p == '.' && !point)); p++) {
+    for (; p < end && (exact_is_digit(*p) || (*p == '.' && !point)); p++) {
         if (*p == '.') {
             point = true;
             continue;
@@ -68,7 +68,7 @@ static bool read_digits(const char *p, size_t n, struct digits *x)
     }
     if (!any || p[-1] == '.')
         return false;
-    if (p < end && (*p == 'e' || *p == 'E') && !read_exponent(p + 1, end, &exponent))
+    if (p < end && (*p == 'e' || *p == 'E') && !exact_read_exponent(p + 1, end, &exponent))
         return false;
     if (p < end && *p != 'e' && *p != 'E')
         return false;
@@ -96,7 +96,7 @@ static void round_digits(struct digits *x, int most)
         x->n--;
 }
 
-static enum exact_problem scaled(const struct digits *x, unsigned scale, exact *ret)
+static enum exact_problem exact_scaled(const struct digits *x, unsigned scale, exact *ret)
 {
     int places = x->point + (int)scale; /* digits of the result */
     exact v = 0;
@@ -119,7 +119,7 @@ enum exact_problem exact_read(const char *p, size_t n, unsigned scale, exact *re
 {
     struct digits x;
 
-    return read_digits(p, n, &x) ? scaled(&x, scale, ret) : EXACT_NO_NUMBER;
+    return read_digits(p, n, &x) ? exact_scaled(&x, scale, ret) : EXACT_NO_NUMBER;
 }
 
 enum exact_problem quantity_read(const char *p, size_t n, int64_t *ret)
@@ -132,7 +132,7 @@ enum exact_problem quantity_read(const char *p, size_t n, int64_t *ret)
         return EXACT_NO_NUMBER;
     round_digits(&x, SIGNIFICANT);
     x.more = false;
-    problem = scaled(&x, QUANTITY_SCALE, &v);
+    problem = exact_scaled(&x, QUANTITY_SCALE, &v);
     if (problem == EXACT_OK && (v > QUANTITY_MAX || v < -QUANTITY_MAX))
         problem = EXACT_LARGE;
     if (problem == EXACT_OK)
@@ -164,7 +164,7 @@ size_t exact_write(exact v, unsigned scale, char out[EXACT_TEXT])
 }
 
 /* Divides, rounded half away from zero. by is above zero. */
-static exact divide(exact v, exact by)
+static exact exact_divide(exact v, exact by)
 {
     exact whole = v / by, rest = v % by;
 
@@ -184,7 +184,7 @@ static exact power(unsigned scale)
 
 bool quantity_times(int64_t quantity, exact factor, int64_t *ret)
 {
-    exact product = (exact)quantity * factor, v = divide(product, power(FACTOR_SCALE));
+    exact product = (exact)quantity * factor, v = exact_divide(product, power(FACTOR_SCALE));
 
     if (!v && product)
         v = product < 0 ? -1 : 1;
@@ -202,7 +202,7 @@ bool product_is_whole(int64_t quantity, exact factor)
 bool factor_of_units(exact size, exact base, exact *ret)
 {
     /* sizes are below 10^24: the product is below 10^34 */
-    exact v = divide(size * power(FACTOR_SCALE), base);
+    exact v = exact_divide(size * power(FACTOR_SCALE), base);
 
     if (v <= 0 || v >= FACTOR_MAX)
         return false;

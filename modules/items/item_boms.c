@@ -35,7 +35,7 @@ wharf_status item_boms_check(wharf_req *req, const wharf_rec *old_rec, const wha
 
 const char *item_boms_using(void)
 {
-    return "SELECT DISTINCT x.i, e.bom_id FROM unnest($1::text[]) WITH ORDINALITY x(id, i)"
+    return "SELECT DISTINCT x.i, e.bom_id FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i)"
            " JOIN items.bom_edge e ON e.organization_id = $2::text AND e.component_id = x.id"
            " ORDER BY x.i, e.bom_id";
 }

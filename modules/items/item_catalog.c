@@ -28,10 +28,10 @@ static wharf_status hold_many(wharf_req *req, const wharf_str *ids, size_t n, wh
     return s;
 }
 
-static wharf_status hold(wharf_req *req, wharf_str item_id, wharf_item *ret_item)
+static wharf_status item_catalog_hold(wharf_req *req, wharf_str item_id, wharf_item *ret_item)
 {
     return hold_many(req, &item_id, 1, ret_item);
 }
 
 const wharf_items_catalog_api items_catalog = {
-    WHARF_HEAD(wharf_items_catalog_api), hold, hold_many};
+    WHARF_HEAD(wharf_items_catalog_api), item_catalog_hold, hold_many};

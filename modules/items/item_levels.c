@@ -21,7 +21,7 @@ struct changes {
     struct stock_item item;
 };
 
-static wharf_status bad(wharf_req *req, const char *path, const char *message)
+static wharf_status item_levels_bad(wharf_req *req, const char *path, const char *message)
 {
     return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
@@ -36,7 +36,7 @@ static wharf_str entry_text(
     if (ret_sent)
         *ret_sent = v != NULL;
     if (!json_is_null(v) && (!W->json->text(v, &s) || s.n > most)) {
-        bad(req, W->mem->format(req, "%s%s", at.p, key).p,
+        item_levels_bad(req, W->mem->format(req, "%s%s", at.p, key).p,
             W->mem->format(req, "must be text of up to %zu bytes", most).p);
         return WHARF_S("");
     }
@@ -53,7 +53,7 @@ static wharf_status to_base(
         return W->err->add(c->req, ERR_ITEM_FRACTIONAL_QUANTITY, path, NULL);
     return quantity_times(said, factor, ret)
                ? WHARF_OK
-               : bad(c->req, path, "must be at most 99999999999.9999 in the base unit");
+               : item_levels_bad(c->req, path, "must be at most 99999999999.9999 in the base unit");
 }
 
 static wharf_status take_quantity(
@@ -63,11 +63,11 @@ static wharf_status take_quantity(
     wharf_status s;
 
     if (set && W->json->count(v) != 1)
-        return bad(c->req, path, "must be a number, or an array of one number");
+        return item_levels_bad(c->req, path, "must be a number, or an array of one number");
     m->flags = (m->flags & ~(uint32_t)WHARF_STOCK_SET) | (set ? WHARF_STOCK_SET : 0u);
     s = quantity_take(c->req, set ? W->json->at(v, 0) : v, path, &m->quantity);
     if (s == WHARF_OK && set && m->quantity < 0)
-        return bad(c->req, path, "must not be below 0 when it is set");
+        return item_levels_bad(c->req, path, "must not be below 0 when it is set");
     if (s == WHARF_OK && m->unit_id.n) {
         m->unit_quantity = m->quantity;
         s = to_base(c, path, factor, m->unit_quantity, &m->quantity);
@@ -80,7 +80,7 @@ static wharf_status take_quantity(
 
 /* ---- one entry ---- */
 
-static wharf_status take_place(
+static wharf_status item_levels_take_place(
     const struct changes *c, const wharf_json *e, wharf_str at, wharf_stock_move *m)
 {
     const char *path = W->mem->format(c->req, "%slocation_id", at.p).p;
@@ -88,7 +88,7 @@ static wharf_status take_place(
 
     m->location_id = entry_text(c->req, e, at, "location_id", 64, NULL);
     if (!m->location_id.n)
-        return bad(c->req, path, "is required");
+        return item_levels_bad(c->req, path, "is required");
     m->layout_id = entry_text(c->req, e, at, "layout_id", 64, &named);
     if (!named)
         m->flags |= WHARF_STOCK_FIND_LAYOUT;
@@ -106,7 +106,8 @@ static wharf_status take_reason(
     if (!m->reason_code_id.n)
         return WHARF_OK;
     if (!items_reasons)
-        return bad(c->req, path, "names no reason code: the module reasons is not enabled");
+        return item_levels_bad(
+            c->req, path, "names no reason code: the module reasons is not enabled");
     return items_reasons->check(c->req, m->reason_code_id, "item", path, &code);
 }
 
@@ -127,9 +128,9 @@ static wharf_status take_entry(struct changes *c, const wharf_json *e, size_t i)
     if (is_shown_level(e))
         return WHARF_OK;
     if (!json_is_null(W->json->get(e, "reserved_qty")))
-        return bad(c->req, W->mem->format(c->req, "%sreserved_qty", at.p).p,
+        return item_levels_bad(c->req, W->mem->format(c->req, "%sreserved_qty", at.p).p,
             "can't be written; fulfillments reserve stock");
-    s = take_place(c, e, at, &m);
+    s = item_levels_take_place(c, e, at, &m);
     if (s == WHARF_OK)
         s = take_reason(c, e, at, &m);
     m.lot_number = entry_text(c->req, e, at, "lot_number", LOT_MAX, NULL);
@@ -201,14 +202,14 @@ static wharf_status take_threshold(
 
     *ret_location = entry_text(req, e, at, "location_id", 64, NULL);
     if (!ret_location->n)
-        return bad(req, W->mem->format(req, "%slocation_id", at.p).p, "is required");
+        return item_levels_bad(req, W->mem->format(req, "%slocation_id", at.p).p, "is required");
     s = W->req->need_location(req, *ret_location);
     if (s == WHARF_OK && json_is_null(v))
-        return bad(req, path, "is required");
+        return item_levels_bad(req, path, "is required");
     if (s == WHARF_OK)
         s = quantity_take(req, v, path, &quantity);
     if (s == WHARF_OK && quantity <= 0)
-        return bad(req, path, "must be above 0");
+        return item_levels_bad(req, path, "must be above 0");
     if (s == WHARF_OK) {
         W->json->open(list, NULL, '{');
         W->json->put(list, "n", val_int((int64_t)i));
@@ -221,7 +222,7 @@ static wharf_status take_threshold(
 }
 
 /* Tells of what is low from the beginning. */
-static wharf_status tell_low(wharf_req *req, const wharf_rows *rows)
+static wharf_status item_levels_tell_low(wharf_req *req, const wharf_rows *rows)
 {
     size_t n = W->db->count(rows), k = 0;
     const char **types = W->mem->alloc(req, (n + 1) * sizeof(*types));
@@ -244,7 +245,7 @@ static wharf_status tell_low(wharf_req *req, const wharf_rows *rows)
 }
 
 /* Tells of locations that are not there. */
-static wharf_status tell_unknown(wharf_req *req, const wharf_rows *rows)
+static wharf_status item_levels_tell_unknown(wharf_req *req, const wharf_rows *rows)
 {
     for (size_t i = 0; i < W->db->count(rows); i++) {
         wharf_val n;
@@ -271,8 +272,8 @@ static wharf_status write_thresholds(wharf_req *req, wharf_str item, wharf_str l
     wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     if (s == WHARF_OK)
-        s = tell_unknown(req, rows);
-    return s == WHARF_OK ? tell_low(req, rows) : s;
+        s = item_levels_tell_unknown(req, rows);
+    return s == WHARF_OK ? item_levels_tell_low(req, rows) : s;
 }
 
 /* Reads `low_stock_thresholds`. */
@@ -291,7 +292,8 @@ static wharf_status read_thresholds(wharf_req *req, const wharf_rec *rec, wharf_
         take_threshold(req, e, i, &places[i], out);
         for (size_t k = 0; k < i; k++) {
             if (places[i].n && same(places[i], places[k]))
-                bad(req, W->mem->format(req, "low_stock_thresholds.%zu.location_id", i).p,
+                item_levels_bad(req,
+                    W->mem->format(req, "low_stock_thresholds.%zu.location_id", i).p,
                     "stands in the list twice");
         }
     }

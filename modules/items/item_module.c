@@ -29,7 +29,7 @@ static const wharf_route routes[] = {
     {ROUTE_AUDIT_TASK, .handler = audit_task_post},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void item_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -62,7 +62,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     CHECKS(api, d);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status item_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
     const wharf_exports_sources_api *exports;
@@ -83,8 +83,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = item_declare,
+        .start = item_start};
 
     W = host;
     return &desc;

@@ -24,7 +24,7 @@ static void upper(wharf_req *req, wharf_rec *rec, const char *name, wharf_field 
 }
 
 /* Puts a cell of a file: "[30]" is what shall be there, "30" is added. */
-static void put_cell(wharf_req *req, wharf_out *out, const char *name, const wharf_json *v)
+static void item_put_cell(wharf_req *req, wharf_out *out, const char *name, const wharf_json *v)
 {
     wharf_str s;
 
@@ -53,7 +53,7 @@ static wharf_status columns_to_level(wharf_req *req, wharf_rec *rec)
         const wharf_json *v = W->res->member(rec, names[i]);
 
         if (!json_is_null(v)) {
-            put_cell(req, out, names[i], v);
+            item_put_cell(req, out, names[i], v);
             any = true;
         }
         if (v)
@@ -67,7 +67,7 @@ static wharf_status columns_to_level(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status item_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     upper(req, new_rec, "origin_country", ITEM_ORIGIN_COUNTRY);
     upper(req, new_rec, "currency", ITEM_CURRENCY);
@@ -105,7 +105,7 @@ static wharf_status check_numbers(wharf_req *req, const wharf_rec *rec)
 
 /* Tells of levels of an item that are in the way: rows of a statement from the r-th on, n of them.
  * Of those at locations that the caller does not reach only the number is told. */
-static void tell_levels(
+static void item_tell_levels(
     wharf_req *req, const char *code, const wharf_rows *rows, size_t r, size_t n)
 {
     const wharf_caller *who = items_keys->caller(req);
@@ -146,13 +146,13 @@ static wharf_status refuse_levels(wharf_req *req, const wharf_rec *const *recs, 
             items_many->at(req, (size_t)item - 1);
         if (refused)
             refused[item - 1] = true;
-        tell_levels(req, code, rows, r, next - r);
+        item_tell_levels(req, code, rows, r, next - r);
     }
     return s == WHARF_OK && !together ? W->err->current(req) : s;
 }
 
 #define LEVELS_OF                                                                                  \
-    "SELECT x.i, v.id, v.location_id FROM unnest($1::text[]) WITH ORDINALITY x(id, i)"             \
+    "SELECT x.i, v.id, v.location_id FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i)"    \
     " JOIN items.level v ON v.organization_id = $2::text AND v.item_id = x.id"
 #define LEVEL_HAS_STOCK                                                                            \
     " AND (v.available <> 0 OR v.reserved <> 0 OR v.damaged <> 0 OR v.manifested <> 0)"            \
@@ -211,7 +211,7 @@ static wharf_status check_deletes(
     return s == WHARF_OK && !together ? W->err->current(req) : s;
 }
 
-static void settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static void item_settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     bool archived = is(field_text(rec, ITEM_STATUS), "archived");
 
@@ -220,7 +220,7 @@ static void settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *r
 }
 
 /* Checks a create or an update; what it books is read, and not written yet. */
-static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+static wharf_status item_check_data(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     wharf_rec *new_rec, struct booking *ret_booking)
 {
     wharf_status s = check_numbers(req, new_rec);
@@ -233,7 +233,7 @@ static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old
         s = item_boms_check(req, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
-    settle_status(req, old_rec, new_rec);
+    item_settle_status(req, old_rec, new_rec);
     if (!old_rec) {
         W->res->set(new_rec, ITEM_STOCK_CHANGES, val_int(0));
         W->res->set(new_rec, ITEM_THRESHOLD_CHANGES, val_int(0));
@@ -241,14 +241,15 @@ static wharf_status check_data(wharf_req *req, uint32_t op, const wharf_rec *old
     return booking_read(req, op, new_rec, ret_booking);
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status item_rules_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct booking booking;
     wharf_status s;
 
     if (op == WHARF_DELETE)
         return check_deletes(req, &old_rec, 1, false);
-    s = check_data(req, op, old_rec, new_rec, &booking);
+    s = item_check_data(req, op, old_rec, new_rec, &booking);
     if (s == WHARF_OK)
         s = bookings_write(req, &booking, 1, false);
     return s == WHARF_OK && old_rec ? check_whole(req, old_rec, new_rec) : s;
@@ -263,7 +264,7 @@ static wharf_status check_creates(wharf_req *req, wharf_rec *const *recs, size_t
         wharf_status s;
 
         items_many->at(req, i);
-        s = check_data(req, WHARF_CREATE, NULL, recs[i], &bookings[k]);
+        s = item_check_data(req, WHARF_CREATE, NULL, recs[i], &bookings[k]);
         if (s == WHARF_OK)
             k += bookings[k].stock || bookings[k].thresholds.n;
         else if (W->err->current(req) == WHARF_OK)
@@ -273,8 +274,8 @@ static wharf_status check_creates(wharf_req *req, wharf_rec *const *recs, size_t
 }
 
 /* Updates come here to be looked at only: one after the other. */
-static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n)
+static wharf_status item_rules_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
     wharf_status s = WHARF_OK;
 
@@ -284,14 +285,14 @@ static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *con
         return check_creates(req, new_recs, n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         items_many->at(req, i);
-        s = check(req, op, old_recs[i], new_recs[i]);
+        s = item_rules_check(req, op, old_recs[i], new_recs[i]);
         if (W->err->current(req) != WHARF_OK)
             s = WHARF_OK;
     }
     return s;
 }
 
-static wharf_status written(
+static wharf_status item_rules_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s;
@@ -305,16 +306,16 @@ static wharf_status written(
                : s;
 }
 
-/* Only deletes follow an item in a set: updates are written one by one. */
-static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    const wharf_rec *const *new_recs, size_t n)
+/* Writes what follows the deletes of a set: updates are written one by one. */
+static wharf_status item_rules_written_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
 {
     return op == WHARF_DELETE ? boms_deactivate(req, old_recs, n, "deleted", true) : WHARF_OK;
 }
 
 const wharf_hooks items_item_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
-    .check_many = check_many,
-    .written_many = written_many};
+    .normalize = item_normalize,
+    .check = item_rules_check,
+    .written = item_rules_written,
+    .check_many = item_rules_check_many,
+    .written_many = item_rules_written_many};

@@ -27,8 +27,8 @@ struct packings {
     bool asset;
 };
 
-static wharf_status told(const struct packings *p, const struct packing *k, const char *code,
-    const char *member, const char *message)
+static wharf_status packing_told(const struct packings *p, const struct packing *k,
+    const char *code, const char *member, const char *message)
 {
     const char *path = k->path.n ? W->mem->format(p->req, "%s%s", k->path.p, member).p
                                  : "transactional_units";
@@ -48,7 +48,7 @@ static void read_factor(struct packings *p, struct packing *k, const wharf_json 
         return;
     if (exact_read(text.p, text.n, FACTOR_SCALE, &factor) != EXACT_OK || factor <= 0 ||
         factor >= FACTOR_MAX) {
-        told(p, k, ERR_VALIDATION_FAILED, "conversion_factor",
+        packing_told(p, k, ERR_VALIDATION_FAILED, "conversion_factor",
             "must be above 0 and below 10000000000, with at most 10 digits behind the point");
         return;
     }
@@ -74,7 +74,7 @@ static void read_stored(struct packings *p, const wharf_json *list)
 }
 
 /* Finds the stored unit that an element means: by its id, then by its name. */
-static struct packing *meant(struct packings *p, size_t stored, const wharf_json *e)
+static struct packing *packing_meant(struct packings *p, size_t stored, const wharf_json *e)
 {
     wharf_str id = json_text(e, "id"), name = json_text(e, "name");
 
@@ -85,10 +85,11 @@ static struct packing *meant(struct packings *p, size_t stored, const wharf_json
     return NULL;
 }
 
-static wharf_status take_one(struct packings *p, size_t stored, const wharf_json *e, size_t i)
+static wharf_status packing_take_one(
+    struct packings *p, size_t stored, const wharf_json *e, size_t i)
 {
     wharf_str path = W->mem->format(p->req, "transactional_units.%zu.", i);
-    struct packing *k = meant(p, stored, e);
+    struct packing *k = packing_meant(p, stored, e);
     bool fresh = !k;
 
     if (!k && json_text(e, "id").n)
@@ -116,7 +117,7 @@ static wharf_status take_one(struct packings *p, size_t stored, const wharf_json
     return WHARF_OK;
 }
 
-static void take_sent(struct packings *p, const wharf_json *sent)
+static void packing_take_sent(struct packings *p, const wharf_json *sent)
 {
     size_t stored = p->n, i = 0;
 
@@ -126,14 +127,14 @@ static void take_sent(struct packings *p, const wharf_json *sent)
         return;
     }
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e))
-        take_one(p, stored, e, i++);
+        packing_take_one(p, stored, e, i++);
     for (i = 0; i < stored; i++)
         p->list[i].active = p->list[i].active && p->list[i].path.n;
     for (i = 0; i < p->n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (same(p->list[i].name, p->list[k].name))
-                told(p, p->list[i].path.n ? &p->list[i] : &p->list[k], ERR_VALIDATION_FAILED,
-                    "name", "is the name of another unit of the item");
+                packing_told(p, p->list[i].path.n ? &p->list[i] : &p->list[k],
+                    ERR_VALIDATION_FAILED, "name", "is the name of another unit of the item");
         }
     }
 }
@@ -146,19 +147,20 @@ static wharf_status settle_factor(
     exact derived = 0;
 
     if (!unit->code.n)
-        return told(p, k, ERR_VALIDATION_FAILED, "uom", "names no unit of measure");
+        return packing_told(p, k, ERR_VALIDATION_FAILED, "uom", "names no unit of measure");
     if (p->asset && !is(unit->category, "count"))
-        return told(p, k, ERR_ITEM_ASSET_UOM, "uom", NULL);
+        return packing_told(p, k, ERR_ITEM_ASSET_UOM, "uom", NULL);
     if (unit->size && p->base.size && same(unit->category, p->base.category)) {
         if (!factor_of_units(unit->size, p->base.size, &derived) ||
             (k->given && k->factor != derived))
-            return told(p, k, ERR_ITEM_CONVERSION_FACTOR_MISMATCH, "conversion_factor", NULL);
+            return packing_told(
+                p, k, ERR_ITEM_CONVERSION_FACTOR_MISMATCH, "conversion_factor", NULL);
         k->factor = derived;
     } else if (!k->given) {
-        return told(p, k, ERR_ITEM_CONVERSION_FACTOR_REQUIRED, "conversion_factor", NULL);
+        return packing_told(p, k, ERR_ITEM_CONVERSION_FACTOR_REQUIRED, "conversion_factor", NULL);
     }
     if (p->asset && !product_is_whole(QUANTITY_ONE, k->factor))
-        return told(p, k, ERR_ITEM_ASSET_CONVERSION_FACTOR, "conversion_factor", NULL);
+        return packing_told(p, k, ERR_ITEM_ASSET_CONVERSION_FACTOR, "conversion_factor", NULL);
     return WHARF_OK;
 }
 
@@ -234,7 +236,7 @@ static wharf_status check_in_use(const struct packings *p, const wharf_rec *old_
     return W->err->current(p->req);
 }
 
-static wharf_status put_list(const struct packings *p, wharf_rec *rec)
+static wharf_status packing_put_list(const struct packings *p, wharf_rec *rec)
 {
     wharf_out *out = W->json->builder(p->req);
     const wharf_json *list;
@@ -278,7 +280,7 @@ wharf_status packing_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec 
     p->asset = field_int(rec, ITEM_IS_ASSET);
     read_stored(p, old_rec ? field_json(old_rec, ITEM_TRANSACTIONAL_UNITS) : NULL);
     if (sent)
-        take_sent(p, sent);
+        packing_take_sent(p, sent);
     s = W->err->current(req);
     if (s == WHARF_OK && changes)
         s = settle_units(p, rec);
@@ -286,7 +288,7 @@ wharf_status packing_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec 
         s = check_in_use(p, old_rec);
     if (s == WHARF_OK)
         s = settle_default(p, rec);
-    return s == WHARF_OK && sent ? put_list(p, rec) : s;
+    return s == WHARF_OK && sent ? packing_put_list(p, rec) : s;
 }
 
 wharf_status packing_factor(

@@ -14,7 +14,8 @@ static const char *const buckets[] = {NULL, "available", "reserved", "damaged", 
 
 /* ---- gathering ---- */
 
-static wharf_status begin(wharf_req *req, const wharf_stock_cause *cause, wharf_stock **ret_stock)
+static wharf_status stock_begin(
+    wharf_req *req, const wharf_stock_cause *cause, wharf_stock **ret_stock)
 {
     return stock_begin_of(req, cause, NULL, ret_stock);
 }
@@ -44,7 +45,7 @@ static struct stock_entry *new_entry(wharf_stock *stock)
     return &stock->list[stock->n++];
 }
 
-static void move(wharf_stock *stock, const wharf_stock_move *m)
+static void stock_move(wharf_stock *stock, const wharf_stock_move *m)
 {
     struct stock_entry *e = new_entry(stock);
 
@@ -61,7 +62,8 @@ void stock_join(wharf_stock *all, const wharf_stock *stock)
         *new_entry(all) = stock->list[i];
 }
 
-static wharf_status told(const wharf_stock *stock, size_t i, const char *code, const char *message)
+static wharf_status stock_add_problem(
+    const wharf_stock *stock, size_t i, const char *code, const char *message)
 {
     return W->err->add(stock->req, code, stock->list[i].text.p, message ? "%s" : NULL, message);
 }
@@ -70,7 +72,7 @@ static wharf_status told(const wharf_stock *stock, size_t i, const char *code, c
 
 /* Reads the items of the moves, locked against changes of what stock has to keep to, in the order
  * of their ids. */
-static wharf_status read_items(wharf_stock *stock, struct stock_item **ret, size_t *ret_n)
+static wharf_status stock_read_items(wharf_stock *stock, struct stock_item **ret, size_t *ret_n)
 {
     static const char sql[] =
         "SELECT id, is_asset, status = 'archived', lot_tracking FROM items.item"
@@ -99,7 +101,7 @@ static wharf_status read_items(wharf_stock *stock, struct stock_item **ret, size
     return WHARF_OK;
 }
 
-static int by_id(const void *a, const void *b)
+static int stock_by_id(const void *a, const void *b)
 {
     const struct stock_item *x = a, *y = b;
 
@@ -112,16 +114,16 @@ static void judge_move(wharf_stock *stock, size_t i, const struct stock_item *it
     bool lot = m->lot_id.n || m->lot_number.n;
 
     if (!item)
-        told(stock, i, ERR_VALIDATION_FAILED, "There is no such item");
+        stock_add_problem(stock, i, ERR_VALIDATION_FAILED, "There is no such item");
     else if (m->quantity > QUANTITY_MAX || m->quantity < -QUANTITY_MAX ||
              ((m->flags & WHARF_STOCK_SET) && m->quantity < 0))
-        told(stock, i, ERR_VALIDATION_FAILED, "The quantity is out of range");
+        stock_add_problem(stock, i, ERR_VALIDATION_FAILED, "The quantity is out of range");
     else if (item->is_asset && !quantity_is_whole(m->quantity))
-        told(stock, i, ERR_ITEM_FRACTIONAL_QUANTITY, NULL);
+        stock_add_problem(stock, i, ERR_ITEM_FRACTIONAL_QUANTITY, NULL);
     else if (item->lots_needed && !lot && m->bucket != WHARF_STOCK_MANIFESTED)
-        told(stock, i, ERR_ITEM_LOT_REQUIRED, NULL);
+        stock_add_problem(stock, i, ERR_ITEM_LOT_REQUIRED, NULL);
     else if (!item->lots_allowed && lot)
-        told(stock, i, ERR_ITEM_LOT_NOT_ALLOWED, NULL);
+        stock_add_problem(stock, i, ERR_ITEM_LOT_NOT_ALLOWED, NULL);
     else if (!item->archived)
         m->flags |= WHARF_STOCK_ARCHIVED_TOO;
 }
@@ -130,20 +132,20 @@ wharf_status stock_judge(wharf_stock *stock)
 {
     struct stock_item *items = NULL;
     size_t n = 0;
-    wharf_status s = stock->item ? WHARF_OK : read_items(stock, &items, &n);
+    wharf_status s = stock->item ? WHARF_OK : stock_read_items(stock, &items, &n);
 
     for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {
         struct stock_item key = {.id = stock->list[i].move.item_id};
 
-        judge_move(
-            stock, i, stock->item ? stock->item : bsearch(&key, items, n, sizeof(key), by_id));
+        judge_move(stock, i,
+            stock->item ? stock->item : bsearch(&key, items, n, sizeof(key), stock_by_id));
     }
     return s == WHARF_OK ? W->err->current(stock->req) : s;
 }
 
 /* ---- writing ---- */
 
-static wharf_str facts_of(const wharf_stock *stock)
+static wharf_str stock_facts_of(const wharf_stock *stock)
 {
     wharf_req *req = stock->req;
     wharf_out *out = W->json->writer(req);
@@ -199,7 +201,7 @@ static void put_move(wharf_req *req, wharf_out *out, size_t i, const struct stoc
     W->json->close(out);
 }
 
-static void tell_one(const wharf_stock *stock, size_t i, const wharf_json *p)
+static void stock_tell_one(const wharf_stock *stock, size_t i, const wharf_json *p)
 {
     wharf_str problem = json_text(p, "problem");
     const wharf_stock_move *m = &stock->list[i].move;
@@ -214,11 +216,12 @@ static void tell_one(const wharf_stock *stock, size_t i, const wharf_json *p)
         W->err->add(stock->req, ERR_VALIDATION_FAILED, stock->list[i].text.p,
             "The layout %s lies in another location", m->layout_id.p);
     else if (is(problem, "layout_required"))
-        told(stock, i, ERR_ITEM_LAYOUT_REQUIRED, NULL);
+        stock_add_problem(stock, i, ERR_ITEM_LAYOUT_REQUIRED, NULL);
     else if (is(problem, "archived"))
-        told(stock, i, ERR_ITEM_ARCHIVED, NULL);
+        stock_add_problem(stock, i, ERR_ITEM_ARCHIVED, NULL);
     else if (is(problem, "too_large"))
-        told(stock, i, ERR_VALIDATION_FAILED, "The stock would be above 99999999999.9999");
+        stock_add_problem(
+            stock, i, ERR_VALIDATION_FAILED, "The stock would be above 99999999999.9999");
     else
         W->err->add(stock->req, ERR_ITEM_INSUFFICIENT_STOCK, stock->list[i].text.p,
             "There are %s, and %s less are asked for; send a smaller quantity",
@@ -226,13 +229,13 @@ static void tell_one(const wharf_stock *stock, size_t i, const wharf_json *p)
             number_text(stock->req, W->json->get(p, "quantity")).p);
 }
 
-static wharf_status tell_problems(const wharf_stock *stock, const wharf_json *problems)
+static wharf_status stock_tell_problems(const wharf_stock *stock, const wharf_json *problems)
 {
     for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
         int64_t n;
 
         if (W->json->integer(W->json->get(p, "n"), &n) && n >= 0 && (size_t)n < stock->n)
-            tell_one(stock, (size_t)n, p);
+            stock_tell_one(stock, (size_t)n, p);
     }
     return W->err->current(stock->req);
 }
@@ -259,7 +262,7 @@ static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answe
 {
     static const char sql[] = "SELECT items.stock_apply($1::jsonb, $2::jsonb)";
     wharf_out *out = W->json->writer(stock->req);
-    wharf_val args[2] = {val_text(facts_of(stock))};
+    wharf_val args[2] = {val_text(stock_facts_of(stock))};
     const wharf_rows *rows;
     wharf_status s;
 
@@ -318,20 +321,20 @@ wharf_status stock_write(wharf_stock *stock)
         return s;
     problems = W->json->get(answer, "problems");
     if (!json_is_null(problems))
-        return tell_problems(stock, problems);
+        return stock_tell_problems(stock, problems);
     note_moved(stock, W->json->get(answer, "moves"));
     s = stock_tell(stock, answer);
     return s == WHARF_OK ? tell_risen(stock) : s;
 }
 
-static wharf_status apply(wharf_stock *stock)
+static wharf_status stock_apply_changes(wharf_stock *stock)
 {
     wharf_status s = stock_judge(stock);
 
     return s == WHARF_OK ? stock_write(stock) : s;
 }
 
-static wharf_status hold(wharf_req *req, const wharf_str *item_ids, size_t n)
+static wharf_status stock_hold(wharf_req *req, const wharf_str *item_ids, size_t n)
 {
     static const char sql[] = "SELECT 1 FROM items.item WHERE organization_id = $2::text"
                               " AND id = ANY ((SELECT $1::text[])::text[]) AND deleted_at IS NULL"
@@ -346,7 +349,7 @@ static wharf_str group_id(const wharf_stock *stock)
     return stock->group;
 }
 
-static void moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
+static void stock_moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
 {
     const wharf_stock_moved none = {
         .level_id = WHARF_S(""), .layout_id = WHARF_S(""), .movement_id = WHARF_S("")};
@@ -357,5 +360,5 @@ static void moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
     *ret = m;
 }
 
-const wharf_items_stock_api items_stock = {WHARF_HEAD(wharf_items_stock_api), begin, move, apply,
-    group_id, moved, hold, on_risen, quantity_take};
+const wharf_items_stock_api items_stock = {WHARF_HEAD(wharf_items_stock_api), stock_begin,
+    stock_move, stock_apply_changes, group_id, stock_moved, stock_hold, on_risen, quantity_take};

@@ -4,7 +4,7 @@
 
 #include "items.gen.h"
 
-static wharf_status location_check(
+static wharf_status stock_places_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -20,7 +20,7 @@ static wharf_status location_check(
 }
 
 /* Adds the two moves that take one quantity of a row to another layout. */
-static void carry(
+static void stock_places_carry(
     wharf_stock *stock, const wharf_rows *rows, size_t row, uint32_t bucket, wharf_str target)
 {
     wharf_val v;
@@ -45,7 +45,7 @@ static void carry(
     items_stock.move(stock, &m);
 }
 
-static wharf_status layout_written(
+static wharf_status stock_places_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT item_id, location_id, layout_id, lot_id, available, reserved,"
@@ -67,12 +67,12 @@ static wharf_status layout_written(
         s = items_stock.begin(req, &cause, &stock);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         for (uint32_t b = WHARF_STOCK_AVAILABLE; b <= WHARF_STOCK_MANIFESTED; b++)
-            carry(stock, rows, i, b, target);
+            stock_places_carry(stock, rows, i, b, target);
     }
     return s == WHARF_OK ? items_stock.apply(stock) : s;
 }
 
 const wharf_hooks items_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = stock_places_location_check, .ops = WHARF_DELETE};
 const wharf_hooks items_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = stock_places_layout_written, .ops = WHARF_DELETE};

@@ -23,14 +23,15 @@ struct telling {
     bool *first; /* it is the first of them */
 };
 
-static wharf_status add(struct telling *t, const char *type, wharf_str level, wharf_out *out)
+static wharf_status stock_told_add(
+    struct telling *t, const char *type, wharf_str level, wharf_out *out)
 {
     t->types[t->n] = type;
     t->ids[t->n] = level;
     return W->json->result(t->stock->req, out, &t->extras[t->n++]);
 }
 
-static wharf_out *begin(const struct telling *t, wharf_str group)
+static wharf_out *stock_told_begin(const struct telling *t, wharf_str group)
 {
     wharf_out *out = W->json->builder(t->stock->req);
 
@@ -41,7 +42,7 @@ static wharf_out *begin(const struct telling *t, wharf_str group)
 
 /* ---- groups ---- */
 
-static int by_item(const void *a, const void *b)
+static int stock_told_by_item(const void *a, const void *b)
 {
     const struct group_of *x = a, *y = b;
 
@@ -56,26 +57,26 @@ static void list_groups(struct telling *t)
     t->groups = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*t->groups));
     for (size_t i = 0; i < stock->n; i++)
         t->groups[i] = (struct group_of){stock->list[i].move.item_id, stock->list[i].group};
-    qsort(t->groups, stock->n, sizeof(*t->groups), by_item);
+    qsort(t->groups, stock->n, sizeof(*t->groups), stock_told_by_item);
 }
 
-static wharf_str group_of(const struct telling *t, wharf_str item)
+static wharf_str stock_told_group_of(const struct telling *t, wharf_str item)
 {
-    const struct group_of key = {.item = item},
-                          *found = bsearch(&key, t->groups, t->stock->n, sizeof(key), by_item);
+    const struct group_of key = {.item = item}, *found = bsearch(&key, t->groups, t->stock->n,
+                                                    sizeof(key), stock_told_by_item);
 
     return found ? found->group : t->stock->group;
 }
 
-static wharf_status tell_levels(struct telling *t, const wharf_json *levels)
+static wharf_status stock_told_tell_levels(struct telling *t, const wharf_json *levels)
 {
     wharf_status s = WHARF_OK;
 
     for (const wharf_json *l = W->json->at(levels, 0); l && s == WHARF_OK; l = W->json->next(l)) {
-        wharf_out *out = begin(t, group_of(t, json_text(l, "item")));
+        wharf_out *out = stock_told_begin(t, stock_told_group_of(t, json_text(l, "item")));
 
         W->json->close(out);
-        s = add(t, "inventory.level_updated", json_text(l, "id"), out);
+        s = stock_told_add(t, "inventory.level_updated", json_text(l, "id"), out);
     }
     return s;
 }
@@ -112,7 +113,7 @@ struct place_of { /* a move that changed something, by its item and location */
     size_t at;
 };
 
-static int by_place(const void *a, const void *b)
+static int stock_told_by_place(const void *a, const void *b)
 {
     const struct place_of *x = a, *y = b;
     int c = wharf_str_order(&x->entry->move.item_id, &y->entry->move.item_id);
@@ -123,7 +124,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Links the moves of each item and location, in their order. */
-static void link_places(struct telling *t)
+static void stock_told_link_places(struct telling *t)
 {
     const struct wharf_stock *stock = t->stock;
     struct place_of *places = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*places));
@@ -136,7 +137,7 @@ static void link_places(struct telling *t)
         if (stock->list[i].reason.n)
             places[n++] = (struct place_of){&stock->list[i], i};
     }
-    qsort(places, n, sizeof(*places), by_place);
+    qsort(places, n, sizeof(*places), stock_told_by_place);
     for (size_t k = 0; k < n; k++) {
         const wharf_stock_move *m = &places[k].entry->move;
         const wharf_stock_move *before = k ? &places[k - 1].entry->move : NULL;
@@ -152,7 +153,7 @@ static void link_places(struct telling *t)
 static wharf_status tell_adjusted(struct telling *t, size_t first)
 {
     const wharf_stock *stock = t->stock;
-    wharf_out *out = begin(t, stock->list[first].group);
+    wharf_out *out = stock_told_begin(t, stock->list[first].group);
     size_t n = 0;
 
     W->json->put(out, "reason", val_text(stock->list[first].reason));
@@ -165,12 +166,13 @@ static wharf_status tell_adjusted(struct telling *t, size_t first)
     if (n > MOVEMENTS_TOLD)
         W->json->put(out, "movements_truncated", val_bool(true));
     W->json->close(out);
-    return add(t, "inventory.adjusted", stock->list[first].moved.level_id, out);
+    return stock_told_add(t, "inventory.adjusted", stock->list[first].moved.level_id, out);
 }
 
 /* ---- low ---- */
 
-static wharf_status tell_low(struct telling *t, const wharf_json *low, const wharf_json *levels)
+static wharf_status stock_told_tell_low(
+    struct telling *t, const wharf_json *low, const wharf_json *levels)
 {
     const wharf_json *l = W->json->at(levels, 0);
     wharf_out *out;
@@ -180,11 +182,11 @@ static wharf_status tell_low(struct telling *t, const wharf_json *low, const wha
         l = W->json->next(l);
     if (!l)
         return WHARF_OK;
-    out = begin(t, group_of(t, json_text(low, "item")));
+    out = stock_told_begin(t, stock_told_group_of(t, json_text(low, "item")));
     W->json->put(out, "location_available_qty", val_json(W->json->get(low, "available")));
     W->json->put(out, "threshold_qty", val_json(W->json->get(low, "quantity")));
     W->json->close(out);
-    return add(t, "inventory.low_stock", json_text(l, "id"), out);
+    return stock_told_add(t, "inventory.low_stock", json_text(l, "id"), out);
 }
 
 static wharf_status tell_lots(wharf_stock *stock, const wharf_json *lots)
@@ -211,17 +213,17 @@ wharf_status stock_tell(wharf_stock *stock, const wharf_json *answer)
         .extras = W->mem->alloc(stock->req, room * sizeof(*t.extras))};
     wharf_status s = tell_lots(stock, W->json->get(answer, "lots"));
 
-    link_places(&t);
+    stock_told_link_places(&t);
     list_groups(&t);
     if (s == WHARF_OK)
-        s = tell_levels(&t, levels);
+        s = stock_told_tell_levels(&t, levels);
     for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {
         if (t.first[i] && is_adjusting(stock->list[i].reason))
             s = tell_adjusted(&t, i);
     }
     for (const wharf_json *l = json_is_null(low) ? NULL : W->json->at(low, 0); l && s == WHARF_OK;
          l = W->json->next(l))
-        s = tell_low(&t, l, levels);
+        s = stock_told_tell_low(&t, l, levels);
     return s == WHARF_OK && t.n
                ? W->event->emit_many(stock->req, "level", t.types, t.ids, t.extras, t.n)
                : s;

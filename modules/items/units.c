@@ -8,7 +8,7 @@
 
 enum { SHIPPED_MAX = 64, UNITS_FIRST = 16 };
 
-static exact size_of(wharf_req *req, const wharf_json *v)
+static exact units_size_of(wharf_req *req, const wharf_json *v)
 {
     wharf_str text = json_is_null(v) ? WHARF_S("") : number_text(req, v);
     exact size = 0;
@@ -19,7 +19,7 @@ static exact size_of(wharf_req *req, const wharf_json *v)
 static struct unit unit_of(wharf_req *req, const wharf_json *row)
 {
     return (struct unit){json_text(row, "code"), json_text(row, "uom_category"),
-        size_of(req, W->json->get(row, "factor"))};
+        units_size_of(req, W->json->get(row, "factor"))};
 }
 
 /* Finds the other units, those of the organization. */
@@ -45,7 +45,7 @@ static wharf_status find_own(wharf_req *req, const wharf_str *codes, size_t n, s
 }
 
 /* Finds the units in the database, and in what comes with the server. */
-static wharf_status find(wharf_req *req, const wharf_str *codes, size_t n, struct unit *ret)
+static wharf_status units_find(wharf_req *req, const wharf_str *codes, size_t n, struct unit *ret)
 {
     const wharf_json *shipped;
     wharf_status s = W->json->parse(req, items_shipped_units, &shipped);
@@ -65,7 +65,7 @@ static wharf_status find(wharf_req *req, const wharf_str *codes, size_t n, struc
     return s == WHARF_OK && known < n ? find_own(req, codes, n, ret) : s;
 }
 
-static bool among(wharf_str code, const wharf_str *codes, size_t n)
+static bool units_among(wharf_str code, const wharf_str *codes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(codes[i], code))
@@ -118,10 +118,10 @@ wharf_status unit_find(
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) {
-        if (!known_unit(known, codes[i]) && !among(codes[i], open, k))
+        if (!known_unit(known, codes[i]) && !units_among(codes[i], open, k))
             open[k++] = codes[i];
     }
-    s = k ? find(req, open, k, found) : WHARF_OK;
+    s = k ? units_find(req, open, k, found) : WHARF_OK;
     for (size_t i = 0; s == WHARF_OK && i < k; i++)
         keep_unit(req, known, open[i], &found[i]);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
@@ -166,7 +166,7 @@ static wharf_status uom_rows(wharf_req *req, wharf_where *where)
     return have_shipped(req);
 }
 
-static wharf_status in_use(wharf_req *req, wharf_str code)
+static wharf_status units_in_use(wharf_req *req, wharf_str code)
 {
     static const char sql[] =
         "SELECT 1 FROM items.item WHERE organization_id = $2::text AND deleted_at IS NULL"
@@ -188,7 +188,7 @@ static wharf_status uom_check(
     }
     if (field_int(old_rec, UOM_SYSTEM))
         return W->err->fail(req, ERR_UOM_SYSTEM, W->res->id(old_rec).p, NULL);
-    return op == WHARF_DELETE ? in_use(req, field_text(old_rec, UOM_CODE)) : WHARF_OK;
+    return op == WHARF_DELETE ? units_in_use(req, field_text(old_rec, UOM_CODE)) : WHARF_OK;
 }
 
 const wharf_hooks items_uom_hooks = {

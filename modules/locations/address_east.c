@@ -15,7 +15,7 @@ struct east {
 };
 
 /* Reads one character; full-width forms and dashes as ASCII. */
-static size_t next(wharf_str s, uint32_t *ret)
+static size_t address_east_next(wharf_str s, uint32_t *ret)
 {
     const uint8_t *p = (const uint8_t *)s.p;
     size_t k = p[0] < 0xc2 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -55,7 +55,7 @@ static bool is_gap(uint32_t c)
            c == ';';
 }
 
-static wharf_str behind(wharf_str s, size_t n)
+static wharf_str address_east_behind(wharf_str s, size_t n)
 {
     return (wharf_str){s.p + n, s.n - n};
 }
@@ -65,14 +65,14 @@ static wharf_str without_gaps(wharf_str s)
     uint32_t c;
     size_t k;
 
-    while (s.n && (k = next(s, &c), is_gap(c) || c == '.'))
-        s = behind(s, k);
+    while (s.n && (k = address_east_next(s, &c), is_gap(c) || c == '.'))
+        s = address_east_behind(s, k);
     while (s.n) {
         size_t last = s.n - 1;
 
         while (last && ((uint8_t)s.p[last] & 0xc0) == 0x80)
             last--;
-        next(behind(s, last), &c);
+        address_east_next(address_east_behind(s, last), &c);
         if (!is_gap(c))
             break;
         s.n = last;
@@ -80,7 +80,7 @@ static wharf_str without_gaps(wharf_str s)
     return s;
 }
 
-static bool ends_with(wharf_str s, const char *end)
+static bool address_east_ends_with(wharf_str s, const char *end)
 {
     size_t n = strlen(end);
 
@@ -103,10 +103,10 @@ static size_t up_to(wharf_str s, const char *const *ends, size_t most)
 
     for (size_t i = 0; i < most && at < s.n; i++) {
         for (const char *const *end = ends; i && *end; end++) {
-            if (begins_with(behind(s, at), *end))
+            if (begins_with(address_east_behind(s, at), *end))
                 return at + strlen(*end);
         }
-        at += next(behind(s, at), &c);
+        at += address_east_next(address_east_behind(s, at), &c);
         if (is_gap(c) || (c >= '0' && c <= '9'))
             return 0;
     }
@@ -124,7 +124,7 @@ static size_t country_at(wharf_str s, const char **ret_code)
     for (size_t i = 0; i < 12 && at < s.n; i++) {
         const struct address_word *e;
 
-        at += next(behind(s, at), &c);
+        at += address_east_next(address_east_behind(s, at), &c);
         e = key_find((wharf_str){s.p, at}, ADDRESS_KIND(ADDRESS_COUNTRY), NULL);
         if (e) {
             best = at;
@@ -153,11 +153,11 @@ static void take_country(struct east *e)
     static const char *const provinces[] = {"省", "市", "自治区", "特别行政区", NULL};
     const char *code = NULL;
     size_t n = country_at(e->left, &code);
-    wharf_str rest = behind(e->left, n);
+    wharf_str rest = address_east_behind(e->left, n);
     uint32_t c = '\n';
 
     if (n && rest.n)
-        next(rest, &c);
+        address_east_next(rest, &c);
     if (n && (is_gap(c) || c == POSTAL_MARK || (c >= '0' && c <= '9') || prefecture_at(rest) ||
                  (memcmp(code, "CN", 2) == 0 && up_to(rest, provinces, 9)))) {
         e->code = code;
@@ -166,7 +166,7 @@ static void take_country(struct east *e)
     }
     for (size_t at = e->left.n; at > 1; at--) {
         const struct country *country;
-        wharf_str last = without_gaps(behind(e->left, at));
+        wharf_str last = without_gaps(address_east_behind(e->left, at));
 
         if (last.n > 24)
             return;
@@ -189,7 +189,7 @@ static size_t digits_at(wharf_str s, size_t first, size_t others, char ret[16])
     uint32_t c;
 
     for (; at < s.n; at += k) {
-        k = next(behind(s, at), &c);
+        k = address_east_next(address_east_behind(s, at), &c);
         if (c == '-' && n == first && others && chars == n) {
             ret[chars++] = '-';
             continue;
@@ -213,10 +213,10 @@ static void take_postal(struct east *e, size_t first, size_t others)
     size_t k, n, mark = 0;
 
     for (size_t at = 0; at < e->left.n; at += k) {
-        wharf_str s = behind(e->left, at);
+        wharf_str s = address_east_behind(e->left, at);
         char text[16] = "";
 
-        k = next(s, &c);
+        k = address_east_next(s, &c);
         if (c == POSTAL_MARK) {
             mark = k;
             continue;
@@ -226,11 +226,11 @@ static void take_postal(struct east *e, size_t first, size_t others)
             continue;
         }
         n = c >= '0' && c <= '9' && free ? digits_at(s, first, others, text) : 0;
-        if (n &&
-            (!others || mark || strchr(text, '-') || prefecture_at(without_gaps(behind(s, n))))) {
+        if (n && (!others || mark || strchr(text, '-') ||
+                     prefecture_at(without_gaps(address_east_behind(s, n))))) {
             memcpy(e->postal, text, sizeof(text));
             e->before = without_gaps((wharf_str){e->left.p, at - mark});
-            e->left = without_gaps(behind(s, n));
+            e->left = without_gaps(address_east_behind(s, n));
             return;
         }
         free = !((c >= '0' && c <= '9') || c == '-');
@@ -245,7 +245,7 @@ static wharf_str without_label(wharf_str s)
         "郵便番号", "邮编", "邮政编码", "郵遞區號", "우편번호", "우"};
 
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
-        if (ends_with(s, labels[i]))
+        if (address_east_ends_with(s, labels[i]))
             return without_gaps((wharf_str){s.p, s.n - strlen(labels[i])});
     }
     return s;
@@ -270,17 +270,18 @@ static void take_japan_city(struct east *e)
         n = up_to(e->left, any, 8);
     if (!n)
         return;
-    if (ends_with((wharf_str){e->left.p, n}, county[0])) {
-        more = up_to(behind(e->left, n), town, 7);
+    if (address_east_ends_with((wharf_str){e->left.p, n}, county[0])) {
+        more = up_to(address_east_behind(e->left, n), town, 7);
         if (!more)
-            more = up_to(behind(e->left, n), city, 2);
+            more = up_to(address_east_behind(e->left, n), city, 2);
     } else {
-        more = ends_with((wharf_str){e->left.p, n}, city[0]) ? up_to(behind(e->left, n), ward, 5)
-                                                             : 0;
+        more = address_east_ends_with((wharf_str){e->left.p, n}, city[0])
+                   ? up_to(address_east_behind(e->left, n), ward, 5)
+                   : 0;
     }
     n += more;
     e->city = (wharf_str){e->left.p, n};
-    e->left = without_gaps(behind(e->left, n));
+    e->left = without_gaps(address_east_behind(e->left, n));
 }
 
 /* Moves what stands before the prefecture to before. Returns false when there is no prefecture. */
@@ -290,16 +291,16 @@ static bool take_prefecture(struct east *e)
     uint32_t c;
 
     for (size_t at = 0, k; at < e->left.n; at += k) {
-        size_t n = free ? prefecture_at(behind(e->left, at)) : 0;
+        size_t n = free ? prefecture_at(address_east_behind(e->left, at)) : 0;
 
-        k = next(behind(e->left, at), &c);
+        k = address_east_next(address_east_behind(e->left, at), &c);
         free = is_gap(c);
         if (!n)
             continue;
         if (at)
             e->before = without_gaps((wharf_str){e->left.p, at});
         e->state = (wharf_str){e->left.p + at, n};
-        e->left = without_gaps(behind(e->left, at + n));
+        e->left = without_gaps(address_east_behind(e->left, at + n));
         return true;
     }
     return false;
@@ -315,9 +316,9 @@ static void take_city_before(struct east *e)
     while (at && !strchr(" ,\n", e->before.p[at - 1]))
         at--;
     for (size_t i = 0; at && i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if (!ends_with(e->before, ends[i]))
+        if (!address_east_ends_with(e->before, ends[i]))
             continue;
-        e->city = behind(e->before, at);
+        e->city = address_east_behind(e->before, at);
         e->before = without_gaps((wharf_str){e->before.p, at});
         return;
     }
@@ -360,11 +361,11 @@ static bool read_china(struct east *e)
     n = up_to(e->left, provinces, 8);
     if (n)
         e->state = (wharf_str){e->left.p, n};
-    e->left = without_gaps(behind(e->left, n));
+    e->left = without_gaps(address_east_behind(e->left, n));
     n = up_to(e->left, cities, 8);
     if (n)
         e->city = (wharf_str){e->left.p, n};
-    e->left = without_gaps(behind(e->left, n));
+    e->left = without_gaps(address_east_behind(e->left, n));
     return e->code || e->state.n || (e->postal[0] && e->city.n);
 }
 
@@ -388,12 +389,12 @@ static bool read_korea(struct east *e)
         n = up_to(e->left, states, 7);
         if (n)
             e->state = (wharf_str){e->left.p, n};
-        e->left = without_gaps(behind(e->left, n));
+        e->left = without_gaps(address_east_behind(e->left, n));
         n = up_to(e->left, cities, 6);
     }
     if (n)
         e->city = (wharf_str){e->left.p, n};
-    e->left = without_gaps(behind(e->left, n));
+    e->left = without_gaps(address_east_behind(e->left, n));
     return e->code || e->city.n || e->postal[0];
 }
 
@@ -406,16 +407,16 @@ static bool is_unit(wharf_str s)
     bool digit = false;
 
     for (size_t at = 0; at < s.n; digit = digit || (c >= '0' && c <= '9'))
-        at += next(behind(s, at), &c);
+        at += address_east_next(address_east_behind(s, at), &c);
     for (size_t i = 0; digit && i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if (ends_with(s, ends[i]))
+        if (address_east_ends_with(s, ends[i]))
             return true;
     }
     return false;
 }
 
 /* Writes s to room, line breaks as commas; pieces that are a unit go to line2. */
-static char *put_lines(char *room, wharf_str s, wharf_str *line1, wharf_str *line2)
+static char *address_east_put_lines(char *room, wharf_str s, wharf_str *line1, wharf_str *line2)
 {
     wharf_str units[PIECES];
     size_t n_units = 0;
@@ -427,11 +428,11 @@ static char *put_lines(char *room, wharf_str s, wharf_str *line1, wharf_str *lin
         size_t k = 0;
 
         for (piece.n = 0; piece.n < s.n; piece.n += k) {
-            k = next(behind(s, piece.n), &c);
+            k = address_east_next(address_east_behind(s, piece.n), &c);
             if (is_gap(c))
                 break;
         }
-        s = without_gaps(behind(s, piece.n));
+        s = without_gaps(address_east_behind(s, piece.n));
         if (at > room && n_units < PIECES && is_unit(piece)) {
             units[n_units++] = piece;
             continue;
@@ -453,7 +454,7 @@ static char *put_lines(char *room, wharf_str s, wharf_str *line1, wharf_str *lin
     return at;
 }
 
-static char *put(char *room, wharf_str s, wharf_str *ret)
+static char *address_east_put(char *room, wharf_str s, wharf_str *ret)
 {
     if (s.n)
         memcpy(room, s.p, s.n);
@@ -461,7 +462,8 @@ static char *put(char *room, wharf_str s, wharf_str *ret)
     return room + s.n;
 }
 
-static void answer(const struct east *e, wharf_str code, char *room, struct address *ret)
+static void address_east_answer(
+    const struct east *e, wharf_str code, char *room, struct address *ret)
 {
     wharf_str all[2] = {e->before, e->left};
     char *at = room, text[ADDRESS_CLEAN + 1];
@@ -474,16 +476,17 @@ static void answer(const struct east *e, wharf_str code, char *room, struct addr
             memcpy(text + n, all[i].p, all[i].n);
         n += all[i].n;
     }
-    at = put_lines(at, (wharf_str){text, n}, &ret->line1, &ret->line2);
-    at = put(at, e->state, &ret->state);
-    at = put(at, e->city, &ret->city);
-    put(at, (wharf_str){e->postal, strlen(e->postal)}, &ret->postal_code);
+    at = address_east_put_lines(at, (wharf_str){text, n}, &ret->line1, &ret->line2);
+    at = address_east_put(at, e->state, &ret->state);
+    at = address_east_put(at, e->city, &ret->city);
+    address_east_put(at, (wharf_str){e->postal, strlen(e->postal)}, &ret->postal_code);
     ret->country_code = code;
 }
 
 /* Tells which country's letters and forms the text has: by its name, its letters, its regions,
  * else the organization's. */
-static const char *country_of(const struct east *e, wharf_str own, const struct words *t)
+static const char *address_east_country_of(
+    const struct east *e, wharf_str own, const struct words *t)
 {
     static const char *const provinces[] = {"省", "自治区", "北京市", "上海市", NULL};
     bool hangul = false, kana = false;
@@ -496,7 +499,7 @@ static const char *country_of(const struct east *e, wharf_str own, const struct 
 
         if (prefecture_at(s))
             return "JP";
-        at += next(s, &c);
+        at += address_east_next(s, &c);
         hangul = hangul || is_hangul(c);
         kana = kana || is_kana(c);
     }
@@ -524,7 +527,7 @@ static bool is_mostly_east(const struct words *t)
     uint32_t c;
 
     for (size_t at = 0; at < t->clean_n;) {
-        at += next((wharf_str){t->clean + at, t->clean_n - at}, &c);
+        at += address_east_next((wharf_str){t->clean + at, t->clean_n - at}, &c);
         east += is_east(c) && c != POSTAL_MARK;
         latin += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     }
@@ -542,7 +545,7 @@ bool read_east(
         return false;
     e.left = without_gaps(e.left);
     take_country(&e);
-    code = country_of(&e, country, t);
+    code = address_east_country_of(&e, country, t);
     if (!code)
         return false;
     done = !memcmp(code, "JP", 2)   ? read_japan(&e)
@@ -554,7 +557,7 @@ bool read_east(
         return false;
     for (size_t i = 0; i < countries_count; i++) {
         if (!memcmp(countries[i].code, code, 2))
-            answer(&e, (wharf_str){countries[i].code, 2}, room, ret);
+            address_east_answer(&e, (wharf_str){countries[i].code, 2}, room, ret);
     }
     return true;
 }

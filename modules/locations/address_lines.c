@@ -4,13 +4,13 @@
 
 #include "address_parse.h"
 
-static bool digit(char c)
+static bool address_lines_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* Tells whether the word stands in the same part of the text as the one before it. */
-static bool follows(const struct words *t, size_t i, size_t end)
+static bool address_lines_follows(const struct words *t, size_t i, size_t end)
 {
     return i < end && t->at[i].gap <= GAP_SPACE;
 }
@@ -34,7 +34,7 @@ static bool is_roman(wharf_str k)
 }
 
 /* Tells whether a word is a number, a number with letters, a letter or a Roman number. */
-static bool is_number(const struct words *t, size_t i)
+static bool address_lines_is_number(const struct words *t, size_t i)
 {
     wharf_str k = key_of(t, i);
 
@@ -56,7 +56,7 @@ static bool is_ordinal(const struct words *t, size_t i)
     wharf_str k = key_of(t, i);
     size_t n = 0;
 
-    while (n < k.n && digit(k.p[n]))
+    while (n < k.n && address_lines_digit(k.p[n]))
         n++;
     if (!n || n > 3)
         return false;
@@ -70,13 +70,13 @@ static bool is_ordinal(const struct words *t, size_t i)
 }
 
 /* Returns how many words from i are the longest entry of the kind, within one part of the text. */
-static size_t longest(
+static size_t address_lines_longest(
     const struct words *t, size_t i, size_t end, unsigned kinds, const struct address_form *f)
 {
     size_t best = 0;
 
     for (size_t n = 1; n <= 5 && i + n <= end; n++) {
-        if (n > 1 && !follows(t, i + n - 1, end))
+        if (n > 1 && !address_lines_follows(t, i + n - 1, end))
             break;
         if (words_find(t, i, n, kinds, f))
             best = n;
@@ -94,7 +94,7 @@ static size_t glued(const struct words *t, size_t i, const struct address_form *
         return k.n > 1;
     while (n < k.n && k.p[n] >= 'a' && k.p[n] <= 'z')
         n++;
-    return n > 1 && n < k.n && digit(k.p[n]) &&
+    return n > 1 && n < k.n && address_lines_digit(k.p[n]) &&
            key_find((wharf_str){k.p, n}, ADDRESS_KIND(ADDRESS_UNIT), f) != NULL;
 }
 
@@ -102,26 +102,26 @@ static size_t past_number_word(const struct words *t, size_t i, size_t end)
 {
     size_t n;
 
-    if (!follows(t, i, end))
+    if (!address_lines_follows(t, i, end))
         return i;
-    n = longest(t, i, end, ADDRESS_KIND(ADDRESS_NUMBER), NULL);
+    n = address_lines_longest(t, i, end, ADDRESS_KIND(ADDRESS_NUMBER), NULL);
     if (!n && key_of(t, i).n == 1 && key_of(t, i).p[0] == '#')
         n = 1;
-    return follows(t, i + n, end) ? i + n : i;
+    return address_lines_follows(t, i + n, end) ? i + n : i;
 }
 
 /* Returns how many words from i are a word for a unit and its number: "Apt. No. 4B". */
 static size_t unit_with_number(
     const struct words *t, size_t i, size_t end, const struct address_form *f)
 {
-    size_t n = longest(t, i, end, ADDRESS_KIND(ADDRESS_UNIT), f), at;
+    size_t n = address_lines_longest(t, i, end, ADDRESS_KIND(ADDRESS_UNIT), f), at;
 
     if (!n)
         return 0;
     at = past_number_word(t, i + n, end);
-    if (!follows(t, at, end))
+    if (!address_lines_follows(t, at, end))
         return 0;
-    if (key_of(t, at).p[0] == '#' || is_number(t, at))
+    if (key_of(t, at).p[0] == '#' || address_lines_is_number(t, at))
         return at + 1 - i;
     return 0;
 }
@@ -132,20 +132,25 @@ size_t unit_length(const struct words *t, size_t i, size_t end, const struct add
 
     if (i >= end)
         return 0;
-    n = longest(t, i, end, ADDRESS_KIND(ADDRESS_ALONE), f);
+    n = address_lines_longest(t, i, end, ADDRESS_KIND(ADDRESS_ALONE), f);
     if (n)
         return n;
     if (key_of(t, i).p[0] == '#' && key_of(t, i).n == 1)
-        return follows(t, i + 1, end) && is_number(t, i + 1) ? 2 : 0;
+        return address_lines_follows(t, i + 1, end) && address_lines_is_number(t, i + 1) ? 2 : 0;
     if (glued(t, i, f))
         return 1;
     if (is_ordinal(t, i)) {
-        n = follows(t, i + 1, end) ? longest(t, i + 1, end, ADDRESS_KIND(ADDRESS_UNIT), f) : 0;
+        n = address_lines_follows(t, i + 1, end)
+                ? address_lines_longest(t, i + 1, end, ADDRESS_KIND(ADDRESS_UNIT), f)
+                : 0;
         if (n)
             return n + 1;
         /* "2º B", "3º izda": only with the mark itself */
         if (t->clean[t->at[i].to - 1] != '.' && (uint8_t)t->clean[t->at[i].to - 1] >= 0x80)
-            return follows(t, i + 1, end) && key_of(t, i + 1).n <= 4 && !t->at[i + 1].digit ? 2 : 1;
+            return address_lines_follows(t, i + 1, end) && key_of(t, i + 1).n <= 4 &&
+                           !t->at[i + 1].digit
+                       ? 2
+                       : 1;
         return 0;
     }
     return unit_with_number(t, i, end, f);
@@ -153,14 +158,14 @@ size_t unit_length(const struct words *t, size_t i, size_t end, const struct add
 
 size_t box_length(const struct words *t, size_t i, size_t end)
 {
-    size_t n = longest(t, i, end, ADDRESS_KIND(ADDRESS_BOX), NULL), at;
+    size_t n = address_lines_longest(t, i, end, ADDRESS_KIND(ADDRESS_BOX), NULL), at;
 
     if (!n)
         return 0;
     at = past_number_word(t, i + n, end);
-    if (!follows(t, at, end) || !t->at[at].digit)
+    if (!address_lines_follows(t, at, end) || !t->at[at].digit)
         return 0;
-    while (follows(t, at + 1, end) && t->at[at + 1].digit && key_of(t, at + 1).n <= 4)
+    while (address_lines_follows(t, at + 1, end) && t->at[at + 1].digit && key_of(t, at + 1).n <= 4)
         at++;
     return at + 1 - i;
 }
@@ -177,7 +182,7 @@ struct lines {
 };
 
 /* Adds the words to a line, which is the last text in room or empty. */
-static void add(struct lines *l, char *room, size_t which, struct span s)
+static void address_lines_add(struct lines *l, char *room, size_t which, struct span s)
 {
     const struct words *t = l->t;
     size_t from = t->at[s.from].from, to = t->at[s.to - 1].to;
@@ -212,10 +217,10 @@ static bool all_units(const struct lines *l, size_t from, size_t to)
 
 static bool begins_care(const struct lines *l, struct span s)
 {
-    return longest(l->t, s.from, s.to, ADDRESS_KIND(ADDRESS_CARE), NULL) > 0;
+    return address_lines_longest(l->t, s.from, s.to, ADDRESS_KIND(ADDRESS_CARE), NULL) > 0;
 }
 
-static bool has_digit(const struct words *t, size_t from, size_t to)
+static bool address_lines_has_digit(const struct words *t, size_t from, size_t to)
 {
     for (; from < to; from++) {
         if (t->at[from].digit)
@@ -238,7 +243,7 @@ static struct span units_of(const struct lines *l, struct span s, struct span *r
         return (struct span){s.from, s.from + n};
     }
     for (size_t i = s.from + 2; i < s.to; i++) {
-        if (has_digit(l->t, s.from, i) && all_units(l, i, s.to)) {
+        if (address_lines_has_digit(l->t, s.from, i) && all_units(l, i, s.to)) {
             ret_rest->to = i;
             return (struct span){i, s.to};
         }
@@ -247,7 +252,7 @@ static struct span units_of(const struct lines *l, struct span s, struct span *r
 }
 
 /* Goes through the parts of the text; which: of which line they are to be. */
-static void walk(struct lines *l, const uint8_t *marks, char *room, size_t which)
+static void address_lines_walk(struct lines *l, const uint8_t *marks, char *room, size_t which)
 {
     const struct words *t = l->t;
 
@@ -261,14 +266,14 @@ static void walk(struct lines *l, const uint8_t *marks, char *room, size_t which
         s = (struct span){i, k};
         if (begins_care(l, s) || all_units(l, i, k)) {
             if (which)
-                add(l, room, 1, s);
+                address_lines_add(l, room, 1, s);
             continue;
         }
         units = units_of(l, s, &rest);
         if (!which)
-            add(l, room, 0, rest);
+            address_lines_add(l, room, 0, rest);
         else if (units.to > units.from)
-            add(l, room, 1, units);
+            address_lines_add(l, room, 1, units);
     }
 }
 
@@ -277,8 +282,8 @@ size_t lines_of(const struct words *t, const uint8_t *marks, const struct addres
 {
     struct lines l = {.t = t, .f = f, .room = room, .last = SIZE_MAX};
 
-    walk(&l, marks, room, 0);
-    walk(&l, marks, room + l.line[0].n, 1);
+    address_lines_walk(&l, marks, room, 0);
+    address_lines_walk(&l, marks, room + l.line[0].n, 1);
     if (l.line[0].n) {
         ret->line1 = l.line[0];
         ret->line2 = l.line[1];

@@ -18,7 +18,7 @@ struct named {
     bool state; /* a state */
 };
 
-static bool starts_part(const struct words *t, size_t i)
+static bool address_parse_starts_part(const struct words *t, size_t i)
 {
     return i == 0 || t->at[i].gap >= GAP_DASH;
 }
@@ -34,7 +34,8 @@ static bool in_one_part(const struct words *t, size_t from, size_t to)
 
 /* Tells whether the words are a state, of the own country or of one whose states are countries'
  * codes. */
-static bool is_state(const struct words *t, size_t from, size_t n, const struct address_form *own)
+static bool address_parse_is_state(
+    const struct words *t, size_t from, size_t n, const struct address_form *own)
 {
     static const char *const others[] = {"US", "CA"};
 
@@ -51,20 +52,21 @@ static bool is_state(const struct words *t, size_t from, size_t n, const struct 
 static bool ends_state(const struct words *t, size_t from, size_t n, const struct address_form *own)
 {
     for (size_t more = 1; more <= 2 && more <= from; more++) {
-        if (is_state(t, from - more, n + more, own))
+        if (address_parse_is_state(t, from - more, n + more, own))
             return true;
     }
     return false;
 }
 
 /* Finds a country whose name ends at end. */
-static bool named_before(
+static bool address_parse_named_before(
     const struct words *t, size_t end, const struct address_form *own, struct named *ret)
 {
     for (size_t n = end < COUNTRY_WORDS ? end : COUNTRY_WORDS; n; n--) {
         size_t from = end - n;
         const struct address_word *e = words_find(t, from, n, K(COUNTRY) | K(COUNTRY_CODE), NULL);
-        bool starts = starts_part(t, from), code = e && e->kind == ADDRESS_COUNTRY_CODE;
+        bool starts = address_parse_starts_part(t, from),
+             code = e && e->kind == ADDRESS_COUNTRY_CODE;
 
         if (!e || from == 0 || !in_one_part(t, from, end))
             continue;
@@ -73,8 +75,8 @@ static bool named_before(
             continue;
         *ret = (struct named){&countries[e->ref], {from, end}, {0, 0}, false,
             words_find(t, from, n, K(STATE) | K(REGION), own) != NULL};
-        ret->weak = (code && !starts) ||
-                    (is_state(t, from, n, own) && memcmp(ret->country->code, own->country, 3) != 0);
+        ret->weak = (code && !starts) || (address_parse_is_state(t, from, n, own) &&
+                                             memcmp(ret->country->code, own->country, 3) != 0);
         return true;
     }
     return false;
@@ -112,7 +114,8 @@ static bool find_named(const struct words *t, const struct address_form *own, st
 
         while (end > 1 && word_is(t, end - 1, K(LABEL), NULL))
             end--;
-        if (!(t->at[p.from].digit || t->at[t->n - 1].digit) || !named_before(t, end, own, ret))
+        if (!(t->at[p.from].digit || t->at[t->n - 1].digit) ||
+            !address_parse_named_before(t, end, own, ret))
             continue;
         f = form_of((wharf_str){ret->country->code, 2});
         /* "Anytown, ST 12345": of a country without a form of its own a code is no proof */
@@ -123,7 +126,7 @@ static bool find_named(const struct words *t, const struct address_form *own, st
             return true;
         }
     }
-    return named_before(t, t->n, own, ret);
+    return address_parse_named_before(t, t->n, own, ret);
 }
 
 static void read_as(struct reading *r, const struct words *t, const struct address_form *f,
@@ -212,7 +215,7 @@ static bool is_abbreviation(wharf_str s)
     return i && s.p[i - 1] == '.' && i + 1 < s.n;
 }
 
-static char *put(char *room, wharf_str s, wharf_str *ret)
+static char *address_parse_put(char *room, wharf_str s, wharf_str *ret)
 {
     while (s.n && strchr(" .,;:|-(/", s.p[0])) {
         s.p++;
@@ -225,14 +228,16 @@ static char *put(char *room, wharf_str s, wharf_str *ret)
     return room + s.n;
 }
 
-static char *put_words(char *room, const struct words *t, struct span s, wharf_str *ret)
+static char *address_parse_put_words(
+    char *room, const struct words *t, struct span s, wharf_str *ret)
 {
     size_t from;
 
     if (!s.to)
         return room;
     from = t->at[s.from].from;
-    return put(room, (wharf_str){t->clean + from, (size_t)(t->at[s.to - 1].to - from)}, ret);
+    return address_parse_put(
+        room, (wharf_str){t->clean + from, (size_t)(t->at[s.to - 1].to - from)}, ret);
 }
 
 static bool is_ascii(wharf_str s)
@@ -273,7 +278,8 @@ static void put_postal(char *room, const struct words *t, struct span s, wharf_s
     *ret = (wharf_str){room, (size_t)(at - room)};
 }
 
-static void answer(const struct reading *r, wharf_str code, char *room, struct address *ret)
+static void address_parse_answer(
+    const struct reading *r, wharf_str code, char *room, struct address *ret)
 {
     struct span state = r->state;
     wharf_str of = island_of(r, code);
@@ -282,12 +288,12 @@ static void answer(const struct reading *r, wharf_str code, char *room, struct a
         state.to = 0;
     ret->country_code = of;
     room += lines_of(r->t, r->marks, r->f, room, ret);
-    room = put_words(room, r->t, r->city, &ret->city);
-    room = put_words(room, r->t, state, &ret->state);
+    room = address_parse_put_words(room, r->t, r->city, &ret->city);
+    room = address_parse_put_words(room, r->t, state, &ret->state);
     put_postal(room, r->t, r->postal, &ret->postal_code);
 }
 
-static wharf_str trimmed(wharf_str s)
+static wharf_str address_parse_trimmed(wharf_str s)
 {
     while (s.n && strchr(" \t\r\n", s.p[0])) {
         s.p++;
@@ -307,7 +313,7 @@ void address_read(wharf_str text, wharf_str country, char room[ADDRESS_ROOM], st
     wharf_str code = country, empty = {"", 0};
     bool any;
 
-    *ret = (struct address){trimmed(text), empty, empty, empty, empty, country};
+    *ret = (struct address){address_parse_trimmed(text), empty, empty, empty, empty, country};
     if (!words_of(text, &t) || !t.n || read_east(&t, country, room, ret))
         return;
     read_as(&best, &t, own, NULL, true);
@@ -319,11 +325,11 @@ void address_read(wharf_str text, wharf_str country, char room[ADDRESS_ROOM], st
     if (!any || named.weak)
         try_sure(&t, &best);
     if (any && (!named.weak || as_named.score > best.score - !named.state)) {
-        answer(&as_named, (wharf_str){named.country->code, 2}, room, ret);
+        address_parse_answer(&as_named, (wharf_str){named.country->code, 2}, room, ret);
         return;
     }
     if (best.f != own)
         code = (wharf_str){best.f->country, 2};
     if (best.score && (best.postal.to || best.state.to))
-        answer(&best, code, room, ret);
+        address_parse_answer(&best, code, room, ret);
 }

@@ -8,13 +8,13 @@
 enum { STATE_WORDS = 6, CITY_WORDS = 6, CITY_NAME = 4 };
 #define K(kind) ADDRESS_KIND(ADDRESS_##kind)
 
-static bool starts_part(const struct words *t, size_t i)
+static bool part_begins(const struct words *t, size_t i)
 {
     return i == 0 || t->at[i].gap >= GAP_DASH;
 }
 
 /* Returns where the part of the text begins in which the word before hi stands. */
-static size_t part_of(const struct words *t, size_t lo, size_t hi)
+static size_t part_within(const struct words *t, size_t lo, size_t hi)
 {
     size_t i = hi;
 
@@ -23,7 +23,7 @@ static size_t part_of(const struct words *t, size_t lo, size_t hi)
     return i > lo ? i - 1 : lo;
 }
 
-static bool has_digit(const struct words *t, size_t from, size_t to)
+static bool digit_within(const struct words *t, size_t from, size_t to)
 {
     for (; from < to; from++) {
         if (t->at[from].digit)
@@ -32,7 +32,7 @@ static bool has_digit(const struct words *t, size_t from, size_t to)
     return false;
 }
 
-static void mark(struct reading *r, size_t from, size_t to, enum address_mark as)
+static void reading_mark(struct reading *r, size_t from, size_t to, enum address_mark as)
 {
     for (; from < to; from++)
         r->marks[from] = (uint8_t)as;
@@ -54,7 +54,7 @@ static bool ends_street(wharf_str key)
  * address. */
 static bool is_street(const struct reading *r, size_t from, size_t to, bool first)
 {
-    if (from == to || has_digit(r->t, from, to))
+    if (from == to || digit_within(r->t, from, to))
         return from != to;
     if (word_is(r->t, from, K(STREET_FIRST), r->f) && to - from > 1 && first)
         return true;
@@ -67,7 +67,7 @@ static bool is_street(const struct reading *r, size_t from, size_t to, bool firs
 
 /* ---- the postal code ---- */
 
-static const char *pattern_of(const struct reading *r, struct span p, size_t *ret_index)
+static const char *reading_pattern_of(const struct reading *r, struct span p, size_t *ret_index)
 {
     char text[32];
     size_t n = 0;
@@ -139,7 +139,7 @@ static size_t with_prefix(const struct reading *r, size_t i)
     const struct words *t = r->t;
 
     if (i && t->at[i].gap <= GAP_SPACE && word_is(t, i - 1, K(PREFIX), r->f) &&
-        (t->at[i].gap == GAP_NONE || (starts_part(t, i - 1) && t->at[i - 1].upper)))
+        (t->at[i].gap == GAP_NONE || (part_begins(t, i - 1) && t->at[i - 1].upper)))
         return i - 1;
     for (size_t n = 3; n; n--) {
         if (n <= i && words_find(t, i - n, n, K(LABEL), r->f))
@@ -159,15 +159,15 @@ static bool has_after_city(const struct reading *r, size_t from, size_t to)
 static bool ends_place(const struct reading *r, size_t from)
 {
     const struct words *t = r->t;
-    size_t part = starts_part(t, from) ? part_of(t, 0, from) : part_of(t, 0, from + 1);
+    size_t part = part_begins(t, from) ? part_within(t, 0, from) : part_within(t, 0, from + 1);
 
     if (!from)
         return false;
     if (has_after_city(r, part, from))
         return true;
-    if (has_digit(t, part, from)) /* "Via Roma 1 Milano 20121" */
-        return r->told != TOLD_BY_FORM && r->f->number_last && !starts_part(t, from) &&
-               !t->at[from - 1].digit && has_digit(t, part, from - 1);
+    if (digit_within(t, part, from)) /* "Via Roma 1 Milano 20121" */
+        return r->told != TOLD_BY_FORM && r->f->number_last && !part_begins(t, from) &&
+               !t->at[from - 1].digit && digit_within(t, part, from - 1);
     return part > 0 || r->told != TOLD_BY_FORM;
 }
 
@@ -179,7 +179,7 @@ static bool may_stand_anywhere(const struct reading *r, struct span p, size_t fr
 
     if (from == 0 && r->told == TOLD_BY_FORM)
         return false;
-    return r->told == TOLD_BY_TEXT || starts_part(r->t, from) || from < p.from ||
+    return r->told == TOLD_BY_TEXT || part_begins(r->t, from) || from < p.from ||
            !memchr(first.p, '-', first.n) || last.p[last.n - 1] > '9';
 }
 
@@ -203,7 +203,7 @@ static bool may_begin_city(const struct reading *r, struct span p, size_t from)
         return false;
     if (t->at[p.to].gap <= GAP_SPACE)
         return !unit_length(t, p.to, r->hi, r->f);
-    return starts_part(t, from);
+    return part_begins(t, from);
 }
 
 /* Tells whether the postal code may stand where it does. */
@@ -220,7 +220,7 @@ static bool is_placed(const struct reading *r, struct span p, bool strong)
         return true;
     if (from > 0 && t->at[p.to].gap > GAP_SPACE && t->at[p.to].gap < GAP_LINE &&
         states_only(r, p.to))
-        return starts_part(t, from) || !t->at[from - 1].digit;
+        return part_begins(t, from) || !t->at[from - 1].digit;
     return may_begin_city(r, p, from);
 }
 
@@ -233,9 +233,9 @@ static bool find_postal(struct reading *r)
             const char *pattern;
 
             if (p.to > r->hi || (n == 2 && r->t->at[i + 1].gap > GAP_SPACE) ||
-                !has_digit(r->t, p.from, p.to))
+                !digit_within(r->t, p.from, p.to))
                 continue;
-            pattern = pattern_of(r, p, &index);
+            pattern = reading_pattern_of(r, p, &index);
             if (!pattern || !is_placed(r, p, is_strong(r, p, pattern)))
                 continue;
             r->postal = p;
@@ -302,7 +302,7 @@ static size_t told_city(const struct reading *r, size_t lo, size_t hi)
 static bool is_state_part(const struct reading *r, size_t lo, size_t from, bool city)
 {
     const struct words *t = r->t;
-    size_t part = part_of(t, lo, from);
+    size_t part = part_within(t, lo, from);
 
     if (city && r->f->names_are_cities)
         return known_city(r, part > 0 ? part - 1 : part, from) != from;
@@ -332,7 +332,7 @@ static bool is_state_name(
 
     if (e->kind == ADDRESS_NATION)
         return true;
-    if (starts_part(t, from))
+    if (part_begins(t, from))
         return is_state_part(r, lo, from, city);
     if (word_is(t, from - 1, K(JOINT), r->f) || ends_city(r, lo, from, n) ||
         (e->kind == ADDRESS_REGION && r->f->has_codes))
@@ -343,7 +343,7 @@ static bool is_state_name(
 
 /* Tells whether the words, which can be the state e, are it there. at_postal: the postal code
  * follows. */
-static bool is_state(
+static bool reading_is_state(
     const struct reading *r, size_t lo, struct span s, const struct address_word *e, bool at_postal)
 {
     const struct words *t = r->t;
@@ -353,7 +353,7 @@ static bool is_state(
         return (lo && lo == r->postal.to && r->f->stands == ADDRESS_AFTER) ||
                (code && at_postal && s.from > 0);
     if (code)
-        return t->at[s.from].upper || (at_postal && s.to == r->end) || starts_part(t, s.from);
+        return t->at[s.from].upper || (at_postal && s.to == r->end) || part_begins(t, s.from);
     return is_state_name(r, lo, s.from, s.to - s.from, e);
 }
 
@@ -365,13 +365,13 @@ static bool take_state(struct reading *r, size_t lo, size_t *hi, bool at_postal)
         const struct address_word *e = words_find(
             r->t, s.from, n, K(STATE) | K(REGION) | K(NATION), r->f);
 
-        if (!e || !is_state(r, lo, s, e, at_postal))
+        if (!e || !reading_is_state(r, lo, s, e, at_postal))
             continue;
         if (r->state.to && e->kind >= r->state_kind)
             return false;
         r->state = s;
         r->state_kind = e->kind;
-        mark(r, s.from, s.to, MARK_DROPPED);
+        reading_mark(r, s.from, s.to, MARK_DROPPED);
         *hi = s.from;
         return true;
     }
@@ -413,7 +413,7 @@ static bool is_street_end(const struct reading *r, size_t lo, size_t i)
         return false;
     if (k.n != 2 || memcmp(k.p, "st", 2) != 0)
         return true;
-    return !word_is(t, i - 1, K(STREET), r->f) && has_digit(t, lo, i);
+    return !word_is(t, i - 1, K(STREET), r->f) && digit_within(t, lo, i);
 }
 
 /* Returns where the last box or unit ends; hi: there is none, or nothing behind it. */
@@ -481,14 +481,14 @@ static void split_street(struct reading *r, size_t lo, size_t hi)
         from = capitals(r, lo, hi);
     if (from == hi)
         from = past_any_street(r, lo, hi);
-    if (hi - from <= CITY_NAME && !has_digit(r->t, from, hi))
+    if (hi - from <= CITY_NAME && !digit_within(r->t, from, hi))
         take_city(r, from, hi);
 }
 
 /* Tells whether the part is a city with the number of its district: "Dublin 2". */
 static bool is_district(const struct reading *r, size_t from, size_t to)
 {
-    return to - from > 1 && r->t->at[to - 1].key_n <= 2 && !has_digit(r->t, from, to - 1) &&
+    return to - from > 1 && r->t->at[to - 1].key_n <= 2 && !digit_within(r->t, from, to - 1) &&
            words_find(r->t, from, to - 1 - from, K(CITY), r->f);
 }
 
@@ -511,7 +511,7 @@ static bool has_commas(const struct words *t, size_t i)
 
 /* Tells whether words that stand alone are one name and not two things: up to two words, or up to
  * five with "de", "upon" between. */
-static bool is_name(const struct reading *r, size_t from, size_t to)
+static bool reading_is_name(const struct reading *r, size_t from, size_t to)
 {
     size_t joints = 0;
 
@@ -522,7 +522,7 @@ static bool is_name(const struct reading *r, size_t from, size_t to)
 
 /* Takes the city of a part without digits that is no street: all of it, unless it shows where in
  * it the city begins. */
-static void take_place(struct reading *r, size_t part, size_t hi)
+static void reading_take_place(struct reading *r, size_t part, size_t hi)
 {
     const struct words *t = r->t;
     size_t told = told_city(r, part, hi);
@@ -532,7 +532,7 @@ static void take_place(struct reading *r, size_t part, size_t hi)
     if (told == hi && hi - part > 1 &&
         (r->f->city_ends_part || (hi - part > 2 && !has_commas(t, part))))
         told = known_city(r, part, hi);
-    if (told < hi || part > r->lo || is_name(r, part, hi))
+    if (told < hi || part > r->lo || reading_is_name(r, part, hi))
         take_city(r, told == hi ? part : told, hi);
 }
 
@@ -550,21 +550,21 @@ static void city_before(struct reading *r, size_t hi)
 
     if (hi <= r->lo)
         return;
-    part = part_of(t, r->lo, hi);
+    part = part_within(t, r->lo, hi);
     if (is_number_only(t, r->lo, part)) /* "418, Bridport Road London" */
         part = r->lo;
     if (unit_length(t, part, hi, r->f) == hi - part)
         return;
     if (is_city(r, part, hi)) {
         take_city(r, part, hi);
-    } else if (has_digit(t, part, hi) || box_length(t, part, hi)) {
+    } else if (digit_within(t, part, hi) || box_length(t, part, hi)) {
         split_street(r, part, hi);
     } else if (part == r->lo && is_street(r, part, hi, true)) {
         split_street(r, part, hi);
         if (!r->city.to && word_is(t, hi - 1, K(STREET), r->f))
             take_city(r, part, hi);
     } else if (part > r->lo || r->postal.to || r->state.to) {
-        take_place(r, part, hi);
+        reading_take_place(r, part, hi);
     }
 }
 
@@ -573,10 +573,10 @@ static void city_before(struct reading *r, size_t hi)
  * Curitiba (PR)". */
 static size_t city_part(const struct reading *r, size_t lo, size_t hi)
 {
-    size_t part = part_of(r->t, lo, hi);
+    size_t part = part_within(r->t, lo, hi);
+    bool own = r->f->stands == ADDRESS_AFTER && r->state.from == hi;
 
-    return r->f->stands == ADDRESS_AFTER && r->state.from == hi && !has_digit(r->t, part, hi) ? part
-                                                                                              : lo;
+    return own && !digit_within(r->t, part, hi) ? part : lo;
 }
 
 /* Takes the city that follows the postal code. */
@@ -623,7 +623,7 @@ static void city_of_state(struct reading *r)
     r->state = (struct span){0, 0};
 }
 
-static void read_parts(struct reading *r)
+static void reading_read_parts(struct reading *r)
 {
     size_t from, hi = r->end;
 
@@ -634,7 +634,7 @@ static void read_parts(struct reading *r)
     from = with_prefix(r, r->postal.from);
     if (from < r->end)
         r->end = from;
-    mark(r, from, r->postal.to, MARK_POSTAL);
+    reading_mark(r, from, r->postal.to, MARK_POSTAL);
     if (from == 0 && r->f->stands == ADDRESS_AFTER) {
         r->lo = r->postal.to;
         city_before(r, take_states(r, r->lo, r->hi, false));
@@ -681,15 +681,15 @@ void reading_make(struct reading *r)
     if (!preset) {
         r->end = r->hi;
         find_postal(r);
-    } else if (pattern_of(r, r->postal, &index)) {
+    } else if (reading_pattern_of(r, r->postal, &index)) {
         r->sure = r->f->sure >> index & 1;
     }
-    read_parts(r);
+    reading_read_parts(r);
     city_of_state(r);
     known = r->city.to ? words_find(r->t, r->city.from, r->city.to - r->city.from, K(CITY), r->f)
                        : NULL;
-    mark(r, r->state.from, r->state.to, MARK_STATE);
-    mark(r, r->city.from, r->city.to, MARK_CITY);
+    reading_mark(r, r->state.from, r->state.to, MARK_STATE);
+    reading_mark(r, r->city.from, r->city.to, MARK_CITY);
     if (r->f->sure_with_state && r->postal.to && r->state.to) {
         r->sure = r->sure || (r->state.to == r->postal.from && is_in_state(r));
         if (!is_in_state(r))

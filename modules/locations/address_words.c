@@ -19,7 +19,7 @@ static size_t character(const char *p, size_t n, uint32_t *ret)
     return k;
 }
 
-static bool is_blank(uint32_t c)
+static bool address_words_is_blank(uint32_t c)
 {
     return c == ' ' || c == '\t' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
            c == 0x202f || c == 0x205f || c == 0x3000;
@@ -31,7 +31,7 @@ static bool is_break(uint32_t c)
 }
 
 /* Tells whether nobody sees it: joiners, marks of direction, the byte order mark. */
-static bool is_hidden(uint32_t c)
+static bool address_words_is_hidden(uint32_t c)
 {
     return (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || c == 0x2060 ||
            c == 0xfeff || c == 0xad;
@@ -51,15 +51,15 @@ static bool is_dash(uint32_t c)
 enum { POSTAL_MARK = 0x3012 };
 
 /* Copies the text with one kind of blank and of line break; 〒 is a word. */
-static void clean(wharf_str text, struct words *ret)
+static void address_words_clean(wharf_str text, struct words *ret)
 {
     for (size_t i = 0, k; i < text.n; i += k) {
         uint32_t c;
 
         k = character(text.p + i, text.n - i, &c);
-        if (is_hidden(c))
+        if (address_words_is_hidden(c))
             continue;
-        if (is_break(c) || is_blank(c)) {
+        if (is_break(c) || address_words_is_blank(c)) {
             ret->clean[ret->clean_n++] = is_break(c) ? '\n' : ' ';
             continue;
         }
@@ -70,7 +70,7 @@ static void clean(wharf_str text, struct words *ret)
     }
 }
 
-static void put_key(struct words *t, const char *p, size_t n)
+static void address_words_put_key(struct words *t, const char *p, size_t n)
 {
     memcpy(t->keys + t->keys_n, p, n);
     t->keys_n += n;
@@ -81,7 +81,7 @@ static void put_ascii(struct words *t, char c)
     char small = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 
     if (c != '.' && c != '\'' && c != '`')
-        put_key(t, &small, 1);
+        address_words_put_key(t, &small, 1);
 }
 
 /* Writes a letter without case and marks. */
@@ -94,13 +94,13 @@ static void put_folded(struct words *t, const char *p, size_t n, uint32_t c)
     if (c < 0x80) {
         put_ascii(t, (char)c);
     } else if (c == 0xba || c == 0xb0 || c == 0xaa) {
-        put_key(t, c == 0xaa ? "a" : "o", 1);
+        address_words_put_key(t, c == 0xaa ? "a" : "o", 1);
     } else if (c >= 0xc0 && c < 0x180) {
-        put_key(t, address_latin[c - 0xc0], strlen(address_latin[c - 0xc0]));
+        address_words_put_key(t, address_latin[c - 0xc0], strlen(address_latin[c - 0xc0]));
     } else if (c == 0x2116) {
-        put_key(t, "no", 2);
+        address_words_put_key(t, "no", 2);
     } else if (c != 0x2019 && (c < 0x300 || c > 0x36f)) {
-        put_key(t, p, n);
+        address_words_put_key(t, p, n);
     }
 }
 
@@ -110,7 +110,7 @@ static bool is_outer(char c)
 }
 
 /* Adds the word clean[from..to), unless nothing but punctuation is in it. */
-static void add_word(struct words *t, size_t from, size_t to, enum address_gap gap)
+static void address_words_add_word(struct words *t, size_t from, size_t to, enum address_gap gap)
 {
     struct word *w = &t->at[t->n];
     size_t begin = t->keys_n, letters = 0, upper = 0;
@@ -145,16 +145,16 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-static bool is_digit(char c)
+static bool address_words_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static size_t digits_of(const char *p, size_t n)
+static size_t address_words_digits_of(const char *p, size_t n)
 {
     size_t i = 0;
 
-    while (i < n && is_digit(p[i]))
+    while (i < n && address_words_is_digit(p[i]))
         i++;
     return i;
 }
@@ -163,17 +163,17 @@ static size_t digits_of(const char *p, size_t n)
  * "Curitiba-PR". 0: nowhere. */
 static size_t joint(const char *p, size_t n)
 {
-    size_t i = 0, digits = digits_of(p, n);
+    size_t i = 0, digits = address_words_digits_of(p, n);
 
-    if (digits >= 4 && digits + 3 < n && p[digits] == '-' && !is_digit(p[digits + 1]))
+    if (digits >= 4 && digits + 3 < n && p[digits] == '-' && !address_words_is_digit(p[digits + 1]))
         return digits;
-    while (i < n && p[i] != '-' && p[i] != '/' && !is_digit(p[i]))
+    while (i < n && p[i] != '-' && p[i] != '/' && !address_words_is_digit(p[i]))
         i++;
-    if (!i || i + 1 >= n || is_digit(p[i]))
+    if (!i || i + 1 >= n || address_words_is_digit(p[i]))
         return 0;
     if (n - i == 3 && i > 2 && is_upper(p[i + 1]) && is_upper(p[i + 2]))
         return i;
-    return p[i] == '-' && digits_of(p + i + 1, n - i - 1) >= 3 ? i : 0;
+    return p[i] == '-' && address_words_digits_of(p + i + 1, n - i - 1) >= 3 ? i : 0;
 }
 
 static void add_words(struct words *t, size_t from, size_t to, enum address_gap gap)
@@ -181,11 +181,11 @@ static void add_words(struct words *t, size_t from, size_t to, enum address_gap 
     size_t at = joint(t->clean + from, to - from);
 
     if (!at) {
-        add_word(t, from, to, gap);
+        address_words_add_word(t, from, to, gap);
         return;
     }
-    add_word(t, from, from + at, gap);
-    add_word(t, from + at + 1, to, GAP_NONE);
+    address_words_add_word(t, from, from + at, gap);
+    address_words_add_word(t, from + at + 1, to, GAP_NONE);
 }
 
 /* Tells whether clean[from..to) is one dash or slash that stands alone, or nothing but stops. */
@@ -216,7 +216,7 @@ bool words_of(wharf_str text, struct words *ret)
     ret->clean_n = ret->keys_n = ret->n = 0;
     if (text.n > ADDRESS_BYTES)
         return false;
-    clean(text, ret);
+    address_words_clean(text, ret);
     for (size_t i = 0, k; i <= ret->clean_n; i += k) {
         uint32_t c = '\n';
 
@@ -321,7 +321,7 @@ bool pattern_fits(const char *pattern, wharf_str key)
 
     for (; *pattern; pattern++) {
         char c = i < key.n ? key.p[i] : 0;
-        bool digit = is_digit(c), letter = c >= 'a' && c <= 'z';
+        bool digit = address_words_is_digit(c), letter = c >= 'a' && c <= 'z';
 
         if (*pattern == ' ' || *pattern == '-') {
             i += c == *pattern;

@@ -81,7 +81,7 @@ static bool is_pieces(const struct day *d)
 }
 
 /* Reads a time. Returns true when the member is there and a time. */
-static bool read_time(
+static bool hours_read_time(
     wharf_req *req, const wharf_json *object, const char *key, const char *path, int *ret)
 {
     const wharf_json *m = object ? W->json->get(object, key) : NULL;
@@ -103,8 +103,8 @@ static void read_ranges(wharf_req *req, const wharf_json *list, const char *path
     for (const wharf_json *e = W->json->at(list, 0); e && n < RANGES; e = W->json->next(e)) {
         const char *at = W->mem->format(req, "%s.ranges.%zu", path, n).p;
 
-        read_time(req, e, "open", at, &d->ranges[n].open);
-        read_time(req, e, "close", at, &d->ranges[n].close);
+        hours_read_time(req, e, "open", at, &d->ranges[n].open);
+        hours_read_time(req, e, "close", at, &d->ranges[n].close);
         n++;
     }
     d->n_ranges = n;
@@ -125,8 +125,8 @@ static void read_day(wharf_req *req, const wharf_json *object, const char *path,
 
     if (active)
         W->json->truth(active, &d->active);
-    times = read_time(req, object, "open", path, &d->open);
-    times = read_time(req, object, "close", path, &d->close) || times;
+    times = hours_read_time(req, object, "open", path, &d->open);
+    times = hours_read_time(req, object, "close", path, &d->close) || times;
     if (custom)
         read_ranges(req, ranges, path, d);
     else if (times || ranges || was_active != d->active)

@@ -57,7 +57,7 @@ static wharf_status parent_missing(wharf_req *req)
 }
 
 /* Reads the parent's place; cycles and too many brothers are told. */
-static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
+static wharf_status layout_read_parent(wharf_req *req, struct place *p, bool moves)
 {
     static const char sql[] = QUERY_LAYOUT_PARENT;
     wharf_val args[4] = {val_text(p->path), val_text(p->location), val_text(p->id),
@@ -80,7 +80,7 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 }
 
 /* Finds how many levels lie below a layout. */
-static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
+static wharf_status layout_height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 {
     static const char sql[] = QUERY_LAYOUT_HEIGHT;
     const wharf_rows *rows;
@@ -108,7 +108,7 @@ static wharf_status next_position(wharf_req *req, const struct place *p, int64_t
     return s;
 }
 
-static wharf_status settle_place(
+static wharf_status layout_settle_place(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, struct place *p, bool moves)
 {
     int64_t height = 0;
@@ -118,9 +118,9 @@ static wharf_status settle_place(
     if (op == WHARF_UPDATE && W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i && p->path.n)
         return W->err->fail(req, ERR_LAYOUT_DEFAULT_PROTECTED, "path", NULL);
     if (p->path.n)
-        s = read_parent(req, p, moves);
+        s = layout_read_parent(req, p, moves);
     if (s == WHARF_OK && op == WHARF_UPDATE && moves)
-        s = height_of(req, p->id, &height);
+        s = layout_height_of(req, p->id, &height);
     if (s != WHARF_OK)
         return s;
     p->depth = p->path.n ? p->depth + 1 : 1;
@@ -149,7 +149,7 @@ static void set_derived(wharf_req *req, wharf_rec *rec, const struct place *p, i
         val_text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
 }
 
-static wharf_status check_write(
+static wharf_status layout_check_write(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct place *p)
 {
     bool moves = op == WHARF_CREATE || W->res->changed(old_rec, new_rec, LAYOUT_PATH);
@@ -161,7 +161,7 @@ static wharf_status check_write(
     p->path = (wharf_str){"", 0};
     field_get_text(new_rec, LAYOUT_PATH, &p->path);
     field_get_text(new_rec, LAYOUT_NAME, &p->name);
-    s = settle_place(req, op, old_rec, p, moves);
+    s = layout_settle_place(req, op, old_rec, p, moves);
     if (s == WHARF_OK && moves && !placed)
         s = next_position(req, p, &position);
     else if (W->res->get(new_rec, LAYOUT_POSITION, &v))
@@ -216,7 +216,7 @@ static wharf_status layout_check(
     if (s != WHARF_OK)
         return s;
     if (op != WHARF_DELETE)
-        return check_write(req, op, old_rec, new_rec, &p);
+        return layout_check_write(req, op, old_rec, new_rec, &p);
     if (W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i)
         return W->err->fail(req, ERR_LAYOUT_DEFAULT_PROTECTED, NULL, NULL);
     return check_move_to(req, old_rec);
@@ -261,7 +261,7 @@ static wharf_status remove_subtree(wharf_req *req, wharf_str id)
     return s == WHARF_OK ? W->event->emit(req, "layout.deleted", "layout", id, extra) : s;
 }
 
-static wharf_status layout_written(
+static wharf_status layout_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
@@ -279,5 +279,5 @@ static wharf_status layout_written(
 const wharf_hooks layout_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = layout_normalize,
     .check = layout_check,
-    .written = layout_written,
+    .written = layout_layout_written,
     .batch_item = layouts_batch_item};

@@ -7,7 +7,7 @@
 
 /* ---- checksums ---- */
 
-static int by_key(const void *a, const void *b)
+static int layout_tree_by_key(const void *a, const void *b)
 {
     wharf_str x = W->json->key(*(const wharf_json *const *)a),
               y = W->json->key(*(const wharf_json *const *)b);
@@ -26,7 +26,7 @@ static void put_sorted(wharf_req *req, wharf_out *out, const wharf_json *object)
     for (const wharf_json *m = n ? W->json->at(object, 0) : NULL; m; m = W->json->next(m))
         members[k++] = m;
     if (n > 1)
-        qsort(members, n, sizeof(wharf_json *), by_key);
+        qsort(members, n, sizeof(wharf_json *), layout_tree_by_key);
     W->json->open(out, "metadata", '{');
     for (size_t i = 0; i < n; i++)
         W->json->put(out, W->json->key(members[i]).p, val_json(members[i]));

@@ -35,12 +35,12 @@ struct upsert {
     size_t created;
 };
 
-static const char *place_of(const struct upsert *u, size_t i)
+static const char *layout_upsert_place_of(const struct upsert *u, size_t i)
 {
     return u->many ? W->mem->format(u->req, "%s%zu.", u->base, i).p : "";
 }
 
-static wharf_str member_text(const wharf_json *object, const char *key)
+static wharf_str layout_upsert_member_text(const wharf_json *object, const char *key)
 {
     const wharf_json *m = W->json->get(object, key);
     wharf_str s = {"", 0};
@@ -50,9 +50,10 @@ static wharf_str member_text(const wharf_json *object, const char *key)
     return s;
 }
 
-static void tell(struct upsert *u, size_t i, const char *code, const char *path)
+static void layout_upsert_tell(struct upsert *u, size_t i, const char *code, const char *path)
 {
-    W->err->add(u->req, code, W->mem->format(u->req, "%s%s", place_of(u, i), path).p, NULL);
+    W->err->add(
+        u->req, code, W->mem->format(u->req, "%s%s", layout_upsert_place_of(u, i), path).p, NULL);
     u->wrong[i] = u->done[i] = true;
 }
 
@@ -64,7 +65,7 @@ bool layouts_hold_problems(wharf_req *req)
 
 /* Goes on when problems were told: they do not keep the others from being judged, unless they are
  * nobody's in particular. */
-static wharf_status go_on(struct upsert *u)
+static wharf_status layout_upsert_go_on(struct upsert *u)
 {
     bool held = u->item ? layouts_hold_problems(u->req) : locations_many->hold(u->req, &u->held);
 
@@ -73,7 +74,7 @@ static wharf_status go_on(struct upsert *u)
 
 /* ---- what was sent ---- */
 
-static int by_id(const void *x, const void *y)
+static int layout_upsert_by_id(const void *x, const void *y)
 {
     const struct named *a = x, *b = y;
     int order = memcmp(a->id.p, b->id.p, a->id.n < b->id.n ? a->id.n : b->id.n);
@@ -90,7 +91,7 @@ static void sort_ids(struct upsert *u)
         if (u->ids[i].n)
             u->named[u->n_named++] = (struct named){u->ids[i], i};
     }
-    qsort(u->named, u->n_named, sizeof(*u->named), by_id);
+    qsort(u->named, u->n_named, sizeof(*u->named), layout_upsert_by_id);
 }
 
 /* Returns the first item with this id, or n. */
@@ -102,7 +103,7 @@ static size_t first_with(const struct upsert *u, wharf_str id)
     while (from < to) {
         size_t middle = from + (to - from) / 2;
 
-        if (by_id(&u->named[middle], &wanted) < 0)
+        if (layout_upsert_by_id(&u->named[middle], &wanted) < 0)
             from = middle + 1;
         else
             to = middle;
@@ -113,9 +114,9 @@ static size_t first_with(const struct upsert *u, wharf_str id)
 static void read_item(struct upsert *u, size_t i, const wharf_json *item)
 {
     u->items[i] = item;
-    u->ids[i] = member_text(item, "id");
-    u->parents[i] = W->json->get(item, "path") ? member_text(item, "path")
-                                               : member_text(item, "parent_id");
+    u->ids[i] = layout_upsert_member_text(item, "id");
+    u->parents[i] = W->json->get(item, "path") ? layout_upsert_member_text(item, "path")
+                                               : layout_upsert_member_text(item, "parent_id");
 }
 
 /* Finds which of them are the parents of others, once all ids are known. */
@@ -127,14 +128,14 @@ static void find_parents(struct upsert *u)
         u->parent_at[i] = first_with(u, u->parents[i]);
 }
 
-static void refuse(struct upsert *u, size_t i, const char *path, wharf_str message)
+static void layout_upsert_refuse(struct upsert *u, size_t i, const char *path, wharf_str message)
 {
     W->err->add(u->req, ERR_VALIDATION_FAILED,
         W->mem->format(u->req, "%s%zu%s", u->base, i, path).p, "%s", message.p);
     u->wrong[i] = u->done[i] = true;
 }
 
-static wharf_status read_items(struct upsert *u, const wharf_json *list)
+static wharf_status layout_upsert_read_items(struct upsert *u, const wharf_json *list)
 {
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e), u->n++) {
         u->ids[u->n] = u->parents[u->n] = WHARF_S("");
@@ -144,15 +145,15 @@ static wharf_status read_items(struct upsert *u, const wharf_json *list)
     find_parents(u);
     for (size_t i = 0; i < u->n; i++) {
         if (!u->items[i])
-            refuse(u, i, "", WHARF_S("A layout must be an object"));
+            layout_upsert_refuse(u, i, "", WHARF_S("A layout must be an object"));
         else if (u->ids[i].n && first_with(u, u->ids[i]) != i)
-            refuse(u, i, ".id",
+            layout_upsert_refuse(u, i, ".id",
                 W->mem->format(u->req, "The id %s stands in the request twice", u->ids[i].p));
     }
-    return go_on(u);
+    return layout_upsert_go_on(u);
 }
 
-static wharf_status read_body(struct upsert *u, const wharf_json *body)
+static wharf_status layout_upsert_read_body(struct upsert *u, const wharf_json *body)
 {
     const wharf_json *list = W->json->type(body) == WHARF_J_ARRAY ? body
                                                                   : W->json->get(body, "layouts");
@@ -176,7 +177,7 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     u->wrong = W->mem->alloc(u->req, n * sizeof(bool));
     u->recs = W->mem->alloc(u->req, n * sizeof(wharf_rec *));
     if (list)
-        return read_items(u, list);
+        return layout_upsert_read_items(u, list);
     u->n = 1;
     read_item(u, 0, body);
     find_parents(u);
@@ -184,7 +185,7 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
 }
 
 /* Finds which sent ids are layouts already; ids of removed ones are free again. */
-static wharf_status find_known(struct upsert *u)
+static wharf_status layout_upsert_find_known(struct upsert *u)
 {
     static const char sql[] =
         "SELECT location_id FROM locations.layout"
@@ -211,9 +212,9 @@ static wharf_status find_known(struct upsert *u)
         }
         u->known[i] = row_get_text(rows, 0, 0, &location) && same(location, u->location);
         if (!u->known[i])
-            tell(u, i, ERR_LAYOUT_WRONG_LOCATION, "id");
+            layout_upsert_tell(u, i, ERR_LAYOUT_WRONG_LOCATION, "id");
     }
-    return go_on(u);
+    return layout_upsert_go_on(u);
 }
 
 /* Tells whether the item's parent is in the array, and not written yet. */
@@ -235,7 +236,7 @@ static bool is_orphan(const struct upsert *u, size_t i)
  * the item waits until then. */
 static wharf_status names_found(struct upsert *u, size_t i, bool *ret_found)
 {
-    wharf_str names = member_text(u->items[i], "parent_path"), id;
+    wharf_str names = layout_upsert_member_text(u->items[i], "parent_path"), id;
 
     *ret_found = true;
     if (!names.n || W->json->get(u->items[i], "path") || W->json->get(u->items[i], "parent_id"))
@@ -274,14 +275,14 @@ static wharf_status write_item(struct upsert *u, size_t i)
 
     if (s != WHARF_OK)
         return s;
-    W->err->base(u->req, place_of(u, i));
+    W->err->base(u->req, layout_upsert_place_of(u, i));
     s = u->known[i] ? W->res->update(u->req, "layout", u->ids[i], body, &u->recs[i])
                     : W->res->create(u->req, "layout", body, &u->recs[i]);
     W->err->base(u->req, "");
     u->created += !u->known[i];
     u->done[i] = true;
     u->wrong[i] = s != WHARF_OK;
-    return s == WHARF_OK ? s : go_on(u);
+    return s == WHARF_OK ? s : layout_upsert_go_on(u);
 }
 
 /* Tells those that are left that they wait for each other, or for names that nobody makes. */
@@ -293,13 +294,13 @@ static wharf_status tell_stuck(struct upsert *u)
         cycle[i] = must_wait(u, i);
     for (size_t i = 0; i < u->n; i++) {
         if (!u->done[i])
-            tell(u, i, cycle[i] ? ERR_LAYOUT_CYCLE : ERR_LAYOUT_PARENT_NOT_FOUND,
+            layout_upsert_tell(u, i, cycle[i] ? ERR_LAYOUT_CYCLE : ERR_LAYOUT_PARENT_NOT_FOUND,
                 cycle[i] ? "path" : "parent_path");
     }
-    return go_on(u);
+    return layout_upsert_go_on(u);
 }
 
-static wharf_status write_all(struct upsert *u)
+static wharf_status layout_upsert_write_all(struct upsert *u)
 {
     size_t left = 0, before = 0;
     wharf_status s = WHARF_OK;
@@ -325,7 +326,7 @@ static wharf_status write_all(struct upsert *u)
     return left ? tell_stuck(u) : WHARF_OK;
 }
 
-static void answer(struct upsert *u)
+static void layout_upsert_answer(struct upsert *u)
 {
     uint32_t status = u->created ? 201 : 200;
     const char *message =
@@ -347,7 +348,7 @@ static void answer(struct upsert *u)
     W->json->close(out);
 }
 
-static wharf_status reach(struct upsert *u)
+static wharf_status layout_upsert_reach(struct upsert *u)
 {
     const wharf_rec *location;
     wharf_status s = W->res->fetch(u->req, "location", u->location, 0, &location);
@@ -355,10 +356,10 @@ static wharf_status reach(struct upsert *u)
     return s == WHARF_OK ? layout_unlocked(u->req, u->location) : s;
 }
 
-static wharf_status judge_all(struct upsert *u)
+static wharf_status layout_upsert_judge_all(struct upsert *u)
 {
     wharf_held_problems *dropped = NULL;
-    wharf_status s = reach(u);
+    wharf_status s = layout_upsert_reach(u);
 
     for (size_t i = 0; i < u->n && s != WHARF_OK && !u->item; i++) {
         if (u->wrong[i] && locations_many->hold(u->req,
@@ -368,14 +369,14 @@ static wharf_status judge_all(struct upsert *u)
     if (s == WHARF_OK)
         s = W->db->lock(u->req, "layouts", u->location);
     if (s == WHARF_OK)
-        s = find_known(u);
-    return s == WHARF_OK ? write_all(u) : s;
+        s = layout_upsert_find_known(u);
+    return s == WHARF_OK ? layout_upsert_write_all(u) : s;
 }
 
 /* Saves: does everything behind reading the body. */
 static wharf_status save(struct upsert *u)
 {
-    wharf_status s = judge_all(u),
+    wharf_status s = layout_upsert_judge_all(u),
                  reported = u->item ? WHARF_OK : locations_many->report(u->req, u->held);
 
     return s == WHARF_OK ? reported : s;
@@ -384,7 +385,7 @@ static wharf_status save(struct upsert *u)
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     struct upsert u = {.req = req, .location = location_id};
-    wharf_status s = read_body(&u, layouts);
+    wharf_status s = layout_upsert_read_body(&u, layouts);
 
     return s == WHARF_OK ? save(&u) : s;
 }
@@ -392,7 +393,7 @@ wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_js
 wharf_status layouts_merge_item(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     struct upsert u = {.req = req, .location = location_id, .item = true};
-    wharf_status s = read_body(&u, layouts);
+    wharf_status s = layout_upsert_read_body(&u, layouts);
 
     return s == WHARF_OK ? save(&u) : s;
 }
@@ -405,10 +406,10 @@ wharf_status layouts_upsert(wharf_req *req, void *arg)
 
     W->req->param(req, "location", &u.location);
     if (s == WHARF_OK)
-        s = read_body(&u, body);
+        s = layout_upsert_read_body(&u, body);
     if (s == WHARF_OK)
         s = save(&u);
     if (s == WHARF_OK)
-        answer(&u);
+        layout_upsert_answer(&u);
     return s;
 }

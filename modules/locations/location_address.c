@@ -44,7 +44,7 @@ static wharf_str normal_of(wharf_req *req, const struct address *a, bool line2)
 
 /* Makes "addr_" and the first 128 bits in base 62. Keyed: who knows an address does not know from
  * its id whether the organization has it. */
-static wharf_str id_of(wharf_req *req, const struct address *a)
+static wharf_str location_address_id_of(wharf_req *req, const struct address *a)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     char body[ID_CHARS + 1] = {0};
@@ -91,7 +91,7 @@ wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *re
     wharf_str building = normal_of(req, a, false);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", val_text(id_of(req, a)));
+    W->json->put(out, "id", val_text(location_address_id_of(req, a)));
     W->json->put(out, "hash", val_text(locations_text->sha256(req, building)));
     W->json->put(out, "line1", val_text_or_null(a->line1));
     W->json->put(out, "line2", val_text_or_null(a->line2));
@@ -111,7 +111,7 @@ wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *re
     return WHARF_OK;
 }
 
-static wharf_str member(const wharf_json *object, const char *key)
+static wharf_str location_address_member(const wharf_json *object, const char *key)
 {
     const wharf_json *m = W->json->get(object, key);
     wharf_str s = {"", 0};
@@ -123,21 +123,23 @@ static wharf_str member(const wharf_json *object, const char *key)
 
 void address_parts(const wharf_json *object, struct address *ret)
 {
-    *ret = (struct address){member(object, "line1"), member(object, "line2"),
-        member(object, "city"), member(object, "state"), member(object, "postal_code"),
-        member(object, "country_code")};
+    *ret = (struct address){location_address_member(object, "line1"),
+        location_address_member(object, "line2"), location_address_member(object, "city"),
+        location_address_member(object, "state"), location_address_member(object, "postal_code"),
+        location_address_member(object, "country_code")};
 }
 
 /* ---- taking one ---- */
 
-static wharf_status problem(wharf_req *req, const char *path, const char *part, const char *message)
+static wharf_status location_address_problem(
+    wharf_req *req, const char *path, const char *part, const char *message)
 {
     const char *at = part ? W->mem->format(req, "%s.%s", path, part).p : path;
 
     return W->err->fail(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
 }
 
-static size_t characters(wharf_str s)
+static size_t location_address_characters(wharf_str s)
 {
     size_t n = 0;
 
@@ -146,7 +148,8 @@ static size_t characters(wharf_str s)
     return n;
 }
 
-static wharf_status check_members(wharf_req *req, const wharf_json *object, const char *path)
+static wharf_status location_address_check_members(
+    wharf_req *req, const wharf_json *object, const char *path)
 {
     static const char *const parts[] = {
         "line1", "line2", "city", "state", "postal_code", "country_code", "formatted_address"};
@@ -158,9 +161,9 @@ static wharf_status check_members(wharf_req *req, const wharf_json *object, cons
         if (!m || W->json->type(m) == WHARF_J_NULL)
             continue;
         if (!W->json->text(m, &s))
-            problem(req, path, parts[i], "must be text");
-        else if (characters(s) > ADDRESS_TEXT)
-            problem(req, path, parts[i], "must have at most 512 characters");
+            location_address_problem(req, path, parts[i], "must be text");
+        else if (location_address_characters(s) > ADDRESS_TEXT)
+            location_address_problem(req, path, parts[i], "must have at most 512 characters");
     }
     return W->err->current(req);
 }
@@ -172,7 +175,7 @@ static wharf_str default_country(wharf_req *req)
     return org && org->country(req, &code) == WHARF_OK ? code : WHARF_S("US");
 }
 
-static bool blank(wharf_str s)
+static bool location_address_blank(wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\n' && s.p[i] != '\r')
@@ -205,48 +208,51 @@ static wharf_status known_address(
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !W->db->value(rows, 0, 0, WHARF_V_JSON, &v))
-        return problem(req, path, NULL, "is no address that the organization knows");
+        return location_address_problem(
+            req, path, NULL, "is no address that the organization knows");
     address_parts(v.u.j, ret);
     return WHARF_OK;
 }
 
 /* Takes an address as text. known: the organization's country; empty: it is asked when it is
  * needed. */
-static wharf_status take_text(
+static wharf_status location_address_take_text(
     wharf_req *req, wharf_str s, wharf_str known, const char *path, struct address *ret)
 {
-    if (blank(s))
-        return problem(req, path, NULL, "must not be empty");
-    if (characters(s) > ADDRESS_TEXT)
-        return problem(req, path, NULL, "must have at most 512 characters");
+    if (location_address_blank(s))
+        return location_address_problem(req, path, NULL, "must not be empty");
+    if (location_address_characters(s) > ADDRESS_TEXT)
+        return location_address_problem(req, path, NULL, "must have at most 512 characters");
     if (id_shaped(s))
         return known_address(req, s, path, ret);
     address_read(s, known.n ? known : default_country(req), W->mem->alloc(req, ADDRESS_ROOM), ret);
     return WHARF_OK;
 }
 
-static wharf_status take_object(wharf_req *req, const wharf_json *object, wharf_str known,
-    const char *path, struct address *ret)
+static wharf_status location_address_take_object(wharf_req *req, const wharf_json *object,
+    wharf_str known, const char *path, struct address *ret)
 {
     const struct country *c;
-    wharf_status s = check_members(req, object, path);
+    wharf_status s = location_address_check_members(req, object, path);
 
     if (s != WHARF_OK)
         return s;
     address_parts(object, ret);
     if (!ret->line1.n && !ret->city.n && !ret->postal_code.n &&
-        member(object, "formatted_address").n)
-        return take_text(req, member(object, "formatted_address"), known,
-            W->mem->format(req, "%s.formatted_address", path).p, ret);
-    if (blank(ret->line1) && blank(ret->city) && blank(ret->postal_code))
-        return problem(req, path, NULL, "needs line1, city or postal_code, or formatted_address");
+        location_address_member(object, "formatted_address").n)
+        return location_address_take_text(req, location_address_member(object, "formatted_address"),
+            known, W->mem->format(req, "%s.formatted_address", path).p, ret);
+    if (location_address_blank(ret->line1) && location_address_blank(ret->city) &&
+        location_address_blank(ret->postal_code))
+        return location_address_problem(
+            req, path, NULL, "needs line1, city or postal_code, or formatted_address");
     if (!ret->country_code.n) {
         ret->country_code = known.n ? known : default_country(req);
         return WHARF_OK;
     }
     c = ret->country_code.n == 2 ? country_find(ret->country_code) : NULL;
     if (!c)
-        return problem(
+        return location_address_problem(
             req, path, "country_code", "must be a country's two letters after ISO 3166-1");
     ret->country_code = z(c->code);
     return WHARF_OK;
@@ -293,13 +299,13 @@ wharf_status address_in(wharf_req *req, const wharf_json *input, wharf_str line2
     wharf_status status;
 
     if (W->json->text(input, &s)) {
-        status = take_text(req, s, country, path, &a);
+        status = location_address_take_text(req, s, country, path, &a);
         if (line2.n && !id_shaped(s))
             line2 = with_line2(req, a.line2, line2);
     } else if (W->json->type(input) == WHARF_J_OBJECT)
-        status = take_object(req, input, country, path, &a);
+        status = location_address_take_object(req, input, country, path, &a);
     else
-        status = problem(
+        status = location_address_problem(
             req, path, NULL, "must be an address: text, an object of its parts, or an address id");
     if (status != WHARF_OK)
         return status;

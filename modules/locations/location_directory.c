@@ -7,7 +7,8 @@ static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_f
     return place_flags(req, NULL, location_id, ret_flags);
 }
 
-static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *kind, const char *sql)
+static wharf_status location_directory_in_use(
+    wharf_req *req, wharf_str location_id, const char *kind, const char *sql)
 {
     const wharf_val args[2] = {val_text(location_id), val_text(W->req->organization(req))};
     const wharf_rows *rows;
@@ -21,4 +22,4 @@ static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *ki
 }
 
 const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags,
-    address_take, in_use, address_in, address_remember};
+    address_take, location_directory_in_use, address_in, address_remember};

@@ -42,7 +42,7 @@ static bool is_address_id(const wharf_json *input)
 }
 
 /* Reads the address as it is sent; it is remembered when its row is written. */
-static wharf_status take_address(wharf_req *req, wharf_rec *rec)
+static wharf_status location_take_address(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *line2 = W->res->member(rec, "address_line2"), *value;
     wharf_str second = {"", 0}, whole;
@@ -72,7 +72,7 @@ static wharf_status location_normalize(wharf_req *req, uint32_t op, wharf_rec *n
             W->res->set(new_rec, LOCATION_ACTIVE, val_json(activate));
         W->res->drop(new_rec, "activate_location");
     }
-    return take_address(req, new_rec);
+    return location_take_address(req, new_rec);
 }
 
 /* ---- check ---- */
@@ -252,7 +252,7 @@ static wharf_status join_on_update(wharf_req *req, const wharf_rec *old_rec, wha
     return s;
 }
 
-static wharf_status location_check(
+static wharf_status location_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s;
@@ -283,7 +283,8 @@ static wharf_status location_check_many(wharf_req *req, uint32_t op,
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         locations_many->at(req, i);
-        s = location_check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        s = location_location_check(
+            req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
         if (s != WHARF_OK && W->err->current(req) != WHARF_OK)
             s = WHARF_OK; /* this one is refused, the others are looked at */
     }
@@ -316,7 +317,7 @@ static wharf_status remember_addresses(
 }
 
 /* Gives new locations their default layouts, and whoever made them the access to them. */
-static wharf_status complete(wharf_req *req, const wharf_rec *const *recs, size_t n)
+static wharf_status location_complete(wharf_req *req, const wharf_rec *const *recs, size_t n)
 {
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     wharf_status s;
@@ -341,7 +342,7 @@ static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
     return W->db->exec(req, sql, args, 4, NULL);
 }
 
-static wharf_status location_written(
+static wharf_status location_location_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     bool changed;
@@ -353,7 +354,7 @@ static wharf_status location_written(
     }
     if (op == WHARF_UPDATE)
         return remember_addresses(req, &old_rec, &new_rec, 1);
-    s = complete(req, &new_rec, 1);
+    s = location_complete(req, &new_rec, 1);
     return s == WHARF_OK ? join_groups(req, new_rec, &changed) : s;
 }
 
@@ -369,12 +370,13 @@ static wharf_status location_written_many(wharf_req *req, uint32_t op,
         locations_many->row_by_row(req);
         return WHARF_CONFLICT;
     }
-    return complete(req, new_recs, n);
+    return location_complete(req, new_recs, n);
 }
 
 /* ---- lists: ?user_id=, ?group_id= ---- */
 
-static wharf_status only_these(wharf_req *req, wharf_where *where, const wharf_str *ids, size_t n)
+static wharf_status location_only_these(
+    wharf_req *req, wharf_where *where, const wharf_str *ids, size_t n)
 {
     const wharf_json *list;
     wharf_status s = W->json->parse(req, val_ids(req, ids, n).u.s, &list);
@@ -398,21 +400,21 @@ static wharf_status location_restrict(wharf_req *req, wharf_where *where)
     if (org && (W->req->param(req, "user_id", &id) || W->req->param(req, "user", &id))) {
         s = org->locations(req, id, &all, &ids, &n);
         if (s == WHARF_OK && !all)
-            s = only_these(req, where, ids, n);
+            s = location_only_these(req, where, ids, n);
     }
     if (s == WHARF_OK && groups &&
         (W->req->param(req, "group_id", &id) || W->req->param(req, "group", &id))) {
         s = groups->children(req, "location", id, &ids, &n);
         if (s == WHARF_OK)
-            s = only_these(req, where, ids, n);
+            s = location_only_these(req, where, ids, n);
     }
     return s;
 }
 
 const wharf_hooks location_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = location_normalize,
-    .check = location_check,
-    .written = location_written,
+    .check = location_location_check,
+    .written = location_location_written,
     .restrict_rows = location_restrict,
     .check_many = location_check_many,
     .written_many = location_written_many,

@@ -17,7 +17,7 @@ static const wharf_route routes[] = {
     {ROUTE_ADDRESS, .handler = address_get},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void locations_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -31,7 +31,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "locations.layouts", 1, 3, &layouts_service);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status locations_start(wharf_plugin *self, wharf_req *req)
 {
     org = W->service(self, "org.directory", 1, 4);
     locations_crypto = W->service(self, "wharf.crypto", 1, 3);
@@ -45,8 +45,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = locations_declare,
+        .start = locations_start};
 
     W = host;
     return &desc;

@@ -30,7 +30,7 @@ static wharf_status place_row(wharf_req *req, const wharf_rec *rec, wharf_str *l
     return s;
 }
 
-static wharf_status place(
+static wharf_status places_place(
     wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
 {
     return place_row(req, NULL, location_id, layout_id, path);
@@ -43,7 +43,7 @@ static wharf_status stand(
     wharf_status s = WHARF_OK;
 
     if (layout_id.n)
-        s = place(req, location_id, layout_id, W->mem->format(req, "%slayout_id", path).p);
+        s = places_place(req, location_id, layout_id, W->mem->format(req, "%slayout_id", path).p);
     if (s != WHARF_OK || !location_id->n)
         return s;
     s = directory.flags(req, *location_id, &flags);
@@ -64,7 +64,7 @@ static wharf_status active(wharf_req *req, const wharf_rec *rec, wharf_str locat
     return s;
 }
 
-static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+static wharf_status places_settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     wharf_rec *new_rec, wharf_field location_field, wharf_field layout_field, uint32_t flags)
 {
     wharf_str location = {"", 0}, layout = {"", 0}, before = {"", 0};
@@ -125,7 +125,7 @@ static wharf_status removed(
     return WHARF_OK;
 }
 
-static wharf_status carry(wharf_req *req, const wharf_rec *old_layout, const char *sql)
+static wharf_status places_carry(wharf_req *req, const wharf_rec *old_layout, const char *sql)
 {
     wharf_str ids, target;
     wharf_val args[3];
@@ -140,7 +140,8 @@ static wharf_status carry(wharf_req *req, const wharf_rec *old_layout, const cha
 
 /* ---- shown ---- */
 
-static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
+static wharf_status places_show(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
         "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', "
@@ -399,5 +400,5 @@ static wharf_status audited(
 }
 
 const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api),
-    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand, audited,
-    places_ahead};
+    places_settle, places_place, removed, places_show, layouts_merge, overwrite, remove_listed,
+    places_carry, stand, audited, places_ahead};

@@ -21,14 +21,14 @@ struct known {
     struct facts layouts, locations;
 };
 
-static struct known *known_of(const wharf_rec *rec)
+static struct known *places_known_of(const wharf_rec *rec)
 {
     static const char kind[] = "locations.known";
 
     return rec ? W->res->shared(rec, kind, sizeof(struct known)) : NULL;
 }
 
-static int by_id(const void *a, const void *b)
+static int places_known_by_id(const void *a, const void *b)
 {
     const struct fact *x = a, *y = b;
 
@@ -39,14 +39,14 @@ static const struct fact *known_fact(const struct facts *facts, wharf_str id)
 {
     const struct fact key = {.id = id};
 
-    return facts->n ? bsearch(&key, facts->list, facts->n, sizeof(key), by_id) : NULL;
+    return facts->n ? bsearch(&key, facts->list, facts->n, sizeof(key), places_known_by_id) : NULL;
 }
 
 /* ---- asking ---- */
 
 /* Asks about ids; each row of the answer begins with the id. */
-static wharf_status ask(wharf_req *req, const char *sql, const wharf_str *ids, size_t n,
-    struct facts *ret, const wharf_rows **ret_rows)
+static wharf_status places_known_ask(wharf_req *req, const char *sql, const wharf_str *ids,
+    size_t n, struct facts *ret, const wharf_rows **ret_rows)
 {
     wharf_status s = query_about(req, sql, val_array(req, ids, n).u.s, ret_rows);
 
@@ -60,15 +60,16 @@ static wharf_status ask(wharf_req *req, const char *sql, const wharf_str *ids, s
 static wharf_status ask_layouts(wharf_req *req, const wharf_str *ids, size_t n, struct facts *ret)
 {
     static const char sql[] =
-        "SELECT x.id, l.location_id FROM (SELECT DISTINCT id FROM unnest($1::text[]) y(id)) x"
+        "SELECT x.id, l.location_id FROM (SELECT DISTINCT id FROM unnest((SELECT $1::text[])) "
+        "y(id)) x"
         " CROSS JOIN LATERAL (SELECT y.location_id FROM locations.layout y WHERE"
         " y.organization_id = $2::text AND y.id = x.id AND y.deleted_at IS NULL OFFSET 0) l";
     const wharf_rows *rows;
-    wharf_status s = ask(req, sql, ids, n, ret, &rows);
+    wharf_status s = places_known_ask(req, sql, ids, n, ret, &rows);
 
     for (size_t i = 0; i < ret->n; i++)
         ret->list[i].location = row_text(rows, i, 1);
-    qsort(ret->list, ret->n, sizeof(*ret->list), by_id);
+    qsort(ret->list, ret->n, sizeof(*ret->list), places_known_by_id);
     return s;
 }
 
@@ -77,25 +78,25 @@ static wharf_status ask_locations(wharf_req *req, const wharf_str *ids, size_t n
     static const char sql[] =
         "SELECT x.id, l.active, coalesce((l.settings #>> '{cloud_printing,enabled}')::boolean,"
         " true), coalesce((l.settings #>> '{layouts,locked}')::boolean, false)"
-        " FROM (SELECT DISTINCT id FROM unnest($1::text[]) y(id)) x"
+        " FROM (SELECT DISTINCT id FROM unnest((SELECT $1::text[])) y(id)) x"
         " CROSS JOIN LATERAL (SELECT y.active, y.settings FROM locations.location y WHERE"
         " y.organization_id = $2::text AND y.id = x.id AND y.deleted_at IS NULL OFFSET 0) l";
     const wharf_rows *rows;
-    wharf_status s = ask(req, sql, ids, n, ret, &rows);
+    wharf_status s = places_known_ask(req, sql, ids, n, ret, &rows);
 
     for (size_t i = 0; i < ret->n; i++)
         ret->list[i].flags = WHARF_LOCATION_KNOWN |
                              (row_bool(rows, i, 1) ? WHARF_LOCATION_ACTIVE : 0u) |
                              (row_bool(rows, i, 2) ? WHARF_LOCATION_CLOUD_PRINTING : 0u) |
                              (row_bool(rows, i, 3) ? WHARF_LOCATION_LOCKED : 0u);
-    qsort(ret->list, ret->n, sizeof(*ret->list), by_id);
+    qsort(ret->list, ret->n, sizeof(*ret->list), places_known_by_id);
     return s;
 }
 
 wharf_status place_location_of(
     wharf_req *req, const wharf_rec *rec, wharf_str layout_id, wharf_str *ret)
 {
-    const struct known *known = known_of(rec);
+    const struct known *known = places_known_of(rec);
     const struct fact *fact = known ? known_fact(&known->layouts, layout_id) : NULL;
     struct facts asked = {NULL, 0};
     wharf_status s = fact ? WHARF_OK : ask_layouts(req, &layout_id, 1, &asked);
@@ -106,7 +107,7 @@ wharf_status place_location_of(
 
 wharf_status place_flags(wharf_req *req, const wharf_rec *rec, wharf_str location_id, uint32_t *ret)
 {
-    const struct known *known = known_of(rec);
+    const struct known *known = places_known_of(rec);
     const struct fact *fact = known ? known_fact(&known->locations, location_id) : NULL;
     struct facts asked = {NULL, 0};
     wharf_status s = fact ? WHARF_OK : ask_locations(req, &location_id, 1, &asked);
@@ -132,7 +133,7 @@ wharf_status places_ahead(wharf_req *req, const wharf_rec *const *recs, size_t n
     wharf_field location, wharf_field layout)
 {
     wharf_str *ids = W->mem->alloc(req, (2 * n + 1) * sizeof(*ids));
-    struct known *known = n ? known_of(recs[0]) : NULL;
+    struct known *known = n ? places_known_of(recs[0]) : NULL;
     size_t k = known ? sent_ids(recs, n, layout, ids) : 0;
     wharf_status s = k ? ask_layouts(req, ids, k, &known->layouts) : WHARF_OK;
 

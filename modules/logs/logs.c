@@ -10,7 +10,7 @@
 static const wharf_host *host;
 static const wharf_logs_api *logs;
 
-static wharf_status verify(wharf_req *req, void *arg)
+static wharf_status logs_verify(wharf_req *req, void *arg)
 {
     wharf_logs_report r = {.head = WHARF_HEAD(wharf_logs_report)};
     wharf_status s = logs->verify(req, "log", &r);
@@ -30,10 +30,10 @@ static wharf_status verify(wharf_req *req, void *arg)
 }
 
 static const wharf_route routes[] = {
-    {ROUTE_VERIFY, .handler = verify},
+    {ROUTE_VERIFY, .handler = logs_verify},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void logs_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -43,7 +43,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     ROUTES(api, d, routes);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status logs_start(wharf_plugin *self, wharf_req *req)
 {
     logs = host->service(self, "wharf.logs", 1, 0);
     return logs ? WHARF_OK : WHARF_UNAVAILABLE;
@@ -51,8 +51,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = logs_declare,
+        .start = logs_start};
 
     host = given;
     return &desc;

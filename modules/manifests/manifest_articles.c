@@ -53,8 +53,8 @@ static void begin_list(wharf_req *req, struct sent_list *list, size_t room)
 }
 
 /* Begins an element; its id is new when none was sent. */
-static bool begin_one(struct sent *t, struct sent_list *list, const wharf_json *e, wharf_str at,
-    const char *prefix, wharf_str *ret_id)
+static bool manifest_articles_begin_one(struct sent *t, struct sent_list *list, const wharf_json *e,
+    wharf_str at, const char *prefix, wharf_str *ret_id)
 {
     wharf_req *req = t->w->req;
     wharf_str id = json_text(e, "id");
@@ -85,7 +85,8 @@ static bool begin_one(struct sent *t, struct sent_list *list, const wharf_json *
     return true;
 }
 
-static void take_lines(struct sent *t, const wharf_json *sent, const char *path, wharf_str parcel)
+static void manifest_articles_take_lines(
+    struct sent *t, const wharf_json *sent, const char *path, wharf_str parcel)
 {
     const size_t n = sizeof(article_members) / sizeof(article_members[0]);
     wharf_str id;
@@ -98,7 +99,8 @@ static void take_lines(struct sent *t, const wharf_json *sent, const char *path,
         return;
     }
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
-        if (!begin_one(t, &t->lines, e, W->mem->format(t->w->req, "%s.%zu.", path, i), "mart", &id))
+        if (!manifest_articles_begin_one(
+                t, &t->lines, e, W->mem->format(t->w->req, "%s.%zu.", path, i), "mart", &id))
             return;
         W->json->put(t->lines.out, "parcel", val_text_or_null(parcel));
         members_read(
@@ -117,17 +119,18 @@ static void take_containers(struct sent *t, const wharf_json *sent)
     for (const wharf_json *e = sent ? W->json->at(sent, 0) : NULL; e; e = W->json->next(e), i++) {
         wharf_str at = W->mem->format(req, "containers.%zu.", i);
 
-        if (!begin_one(t, &t->parcels, e, at, "prcl", &id))
+        if (!manifest_articles_begin_one(t, &t->parcels, e, at, "prcl", &id))
             return;
         members_read(req, e, at, container_members, n, t->parcels.out);
         W->json->close(t->parcels.out);
-        take_lines(t, W->json->get(e, "articles"), W->mem->format(req, "%sarticles", at.p).p, id);
+        manifest_articles_take_lines(
+            t, W->json->get(e, "articles"), W->mem->format(req, "%sarticles", at.p).p, id);
     }
 }
 
 /* ---- writing ---- */
 
-static wharf_status tell(const struct sent *t, const wharf_json *problems)
+static wharf_status manifest_articles_tell(const struct sent *t, const wharf_json *problems)
 {
     wharf_req *req = t->w->req;
 
@@ -160,7 +163,7 @@ static wharf_status write_sent(struct sent *t)
             val_text(W->json->result_text(t->lines.out))},
         5, &rows);
     problems = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
-    return json_is_null(problems) ? s : tell(t, problems);
+    return json_is_null(problems) ? s : manifest_articles_tell(t, problems);
 }
 
 wharf_status manifest_articles_take(struct manifest_write *w)
@@ -174,7 +177,7 @@ wharf_status manifest_articles_take(struct manifest_write *w)
         return WHARF_OK;
     begin_list(w->req, &t.lines, LINES_MAX);
     begin_list(w->req, &t.parcels, CONTAINERS_MAX);
-    take_lines(&t, articles, "articles", WHARF_S(""));
+    manifest_articles_take_lines(&t, articles, "articles", WHARF_S(""));
     take_containers(&t, containers);
     W->json->close(t.lines.out);
     W->json->close(t.parcels.out);

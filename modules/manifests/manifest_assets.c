@@ -13,8 +13,8 @@ bool assets_are_there(wharf_req *req)
     return W->res->links(req, WHARF_S("asset"), "documents");
 }
 
-static wharf_status make_one(const struct booking *b, const wharf_json *part, wharf_str layout,
-    wharf_str serial, bool defective, wharf_str *ret_id)
+static wharf_status manifest_assets_make_one(const struct booking *b, const wharf_json *part,
+    wharf_str layout, wharf_str serial, bool defective, wharf_str *ret_id)
 {
     wharf_out *out = W->json->builder(b->req);
     const wharf_json *body;
@@ -58,7 +58,7 @@ wharf_status assets_make(const struct booking *b, const wharf_json *part, wharf_
 
         if (i >= all - numbered)
             W->json->text(W->json->at(serials, (size_t)(i - (all - numbered))), &serial);
-        s = make_one(b, part, layout, serial, i >= all - bad, &id);
+        s = manifest_assets_make_one(b, part, layout, serial, i >= all - bad, &id);
         W->json->put(out, NULL, val_text(id));
     }
     W->json->close(out);

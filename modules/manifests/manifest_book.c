@@ -14,7 +14,8 @@ static int64_t quantity_of(const wharf_json *part, const char *key)
     return q;
 }
 
-static const char *part_path(const struct booking *b, const wharf_json *part, const char *member)
+static const char *manifest_book_part_path(
+    const struct booking *b, const wharf_json *part, const char *member)
 {
     int64_t n = 0;
 
@@ -24,7 +25,7 @@ static const char *part_path(const struct booking *b, const wharf_json *part, co
 
 /* ---- moves ---- */
 
-static wharf_stock *begin(wharf_req *req, wharf_str manifest, const char *reason)
+static wharf_stock *manifest_book_begin(wharf_req *req, wharf_str manifest, const char *reason)
 {
     const wharf_stock_cause cause = {.head = WHARF_HEAD(wharf_stock_cause),
         .reason = reason,
@@ -37,7 +38,8 @@ static wharf_stock *begin(wharf_req *req, wharf_str manifest, const char *reason
 }
 
 /* Adds the moves of a part: good units, then defective ones. Returns how many. */
-static size_t add_part(const struct booking *b, wharf_stock *stock, const wharf_json *part)
+static size_t manifest_book_add_part(
+    const struct booking *b, wharf_stock *stock, const wharf_json *part)
 {
     int64_t sign = b->reversed ? -1 : 1, all = quantity_of(part, "received"),
             bad = quantity_of(part, "defective");
@@ -53,7 +55,7 @@ static size_t add_part(const struct booking *b, wharf_stock *stock, const wharf_
         .reason_code_id = reason.n ? reason : b->reason,
         .note = note.n ? note : b->comment,
         .unit_id = json_text(part, "unit"),
-        .path = part_path(b, part, "received_qty")};
+        .path = manifest_book_part_path(b, part, "received_qty")};
     size_t n = 0;
 
     W->json->decimal(W->json->get(part, "unit_quantity"), QUANTITY_SCALE, &m.unit_quantity);
@@ -65,7 +67,7 @@ static size_t add_part(const struct booking *b, wharf_stock *stock, const wharf_
     }
     m.bucket = WHARF_STOCK_DAMAGED;
     m.quantity = sign * bad;
-    m.path = part_path(b, part, "defective_qty");
+    m.path = manifest_book_part_path(b, part, "defective_qty");
     if (m.quantity) {
         manifests_stock->move(stock, &m);
         n++;
@@ -73,7 +75,7 @@ static size_t add_part(const struct booking *b, wharf_stock *stock, const wharf_
     return n;
 }
 
-static const char *article_path(
+static const char *manifest_book_article_path(
     wharf_req *req, const struct article_paths *paths, wharf_str article)
 {
     for (size_t i = 0; paths && i < paths->n; i++) {
@@ -107,7 +109,7 @@ static wharf_status add_expected(const struct booking *b, wharf_stock *stock,
             .reason_code_id = WHARF_S(""),
             .note = WHARF_S(""),
             .unit_id = WHARF_S(""),
-            .path = article_path(req, paths, row_text(rows, i, 0))};
+            .path = manifest_book_article_path(req, paths, row_text(rows, i, 0))};
 
         W->json->decimal(row_json(rows, i, 3), QUANTITY_SCALE, &m.quantity);
         manifests_stock->move(stock, &m);
@@ -119,7 +121,7 @@ wharf_status booking_expect(wharf_req *req, wharf_str manifest, wharf_str locati
     const char *why, const struct article_paths *paths)
 {
     const struct booking b = {.req = req, .manifest = manifest, .location = location, .open = open};
-    wharf_stock *stock = begin(req, manifest, why);
+    wharf_stock *stock = manifest_book_begin(req, manifest, why);
     size_t n;
     wharf_status s = add_expected(&b, stock, paths, val_null(), &n);
 
@@ -167,7 +169,7 @@ static bool any_dates(const struct booking *b)
 
 /* ---- what is shown ---- */
 
-static void put_line(const struct booking *b, wharf_out *out, const wharf_json *part,
+static void manifest_book_put_line(const struct booking *b, wharf_out *out, const wharf_json *part,
     wharf_str layout, const wharf_json *assets)
 {
     static const struct {
@@ -195,7 +197,8 @@ static void put_line(const struct booking *b, wharf_out *out, const wharf_json *
 
 /* Makes the assets of all parts, or takes them back, and tells what the receipt shows. firsts: of
  * each part its first move; layouts are where these went. */
-static wharf_status show(struct booking *b, const wharf_stock *stock, const size_t *firsts)
+static wharf_status manifest_book_show(
+    struct booking *b, const wharf_stock *stock, const size_t *firsts)
 {
     wharf_out *lines = W->json->builder(b->req), *items = W->json->builder(b->req);
     bool assets = assets_are_there(b->req);
@@ -213,8 +216,10 @@ static wharf_status show(struct booking *b, const wharf_stock *stock, const size
         if (b->reversed)
             s = assets_take_back(b, p);
         else if (assets && json_truth(W->json->get(p, "asset")))
-            s = assets_make(b, p, moved.layout_id, part_path(b, p, "serial_numbers"), &ids);
-        put_line(b, lines, p, moved.layout_id, b->reversed ? W->json->get(p, "assets") : ids);
+            s = assets_make(
+                b, p, moved.layout_id, manifest_book_part_path(b, p, "serial_numbers"), &ids);
+        manifest_book_put_line(
+            b, lines, p, moved.layout_id, b->reversed ? W->json->get(p, "assets") : ids);
         W->json->put(items, NULL, val_json(W->json->get(p, "item")));
     }
     W->json->close(lines);
@@ -229,12 +234,12 @@ wharf_status booking_make(struct booking *b)
     size_t n = W->json->count(b->parts), i = 0, moves = 0, expected = 0;
     size_t *firsts = W->mem->alloc(b->req, (n + 1) * sizeof(*firsts));
     wharf_str *articles = W->mem->alloc(b->req, (n + 1) * sizeof(*articles));
-    wharf_stock *stock = begin(b->req, b->manifest, "receipt");
+    wharf_stock *stock = manifest_book_begin(b->req, b->manifest, "receipt");
     wharf_status s;
 
     for (const wharf_json *p = W->json->at(b->parts, 0); p; p = W->json->next(p), i++) {
         firsts[i] = moves;
-        moves += add_part(b, stock, p);
+        moves += manifest_book_add_part(b, stock, p);
         articles[i] = json_text(p, "article");
     }
     /* of a manifest that is closed nothing is expected any more */
@@ -245,5 +250,5 @@ wharf_status booking_make(struct booking *b)
     b->group = moves + expected ? manifests_stock->group_id(stock) : WHARF_S("");
     if (s == WHARF_OK && any_dates(b))
         s = date_lots(b);
-    return s == WHARF_OK ? show(b, stock, firsts) : s;
+    return s == WHARF_OK ? manifest_book_show(b, stock, firsts) : s;
 }

@@ -21,14 +21,14 @@ wharf_status manifest_put_tolerance(wharf_req *req, wharf_out *out)
     return s == WHARF_OK ? put_percent(req, out, "under", "manifests.under_receipt_percent") : s;
 }
 
-static wharf_status tell(wharf_req *req, const wharf_json *problems)
+static wharf_status manifest_close_tell(wharf_req *req, const wharf_json *problems)
 {
     for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p))
         manifest_tell(req, json_text(p, "problem"), json_text(p, "article").p);
     return W->err->current(req);
 }
 
-static wharf_status ask(struct manifest_write *w, const wharf_json **ret_answer)
+static wharf_status manifest_close_ask(struct manifest_write *w, const wharf_json **ret_answer)
 {
     static const char sql[] = "SELECT manifests.close($1::text, $2::jsonb)";
     wharf_out *facts = W->json->writer(w->req);
@@ -47,7 +47,7 @@ static wharf_status ask(struct manifest_write *w, const wharf_json **ret_answer)
     return s == WHARF_OK && !*ret_answer ? W->err->fail(w->req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
-static wharf_status store(const struct booking *b, const wharf_json *parcels)
+static wharf_status manifest_close_store(const struct booking *b, const wharf_json *parcels)
 {
     wharf_status s = WHARF_OK;
 
@@ -68,17 +68,17 @@ wharf_status manifest_complete(struct manifest_write *w)
         .location = w->location,
         .reason = field_text(w->rec, MANIFEST_REASON_CODE_ID),
         .comment = WHARF_S("")};
-    wharf_status s = ask(w, &answer);
+    wharf_status s = manifest_close_ask(w, &answer);
 
     if (s != WHARF_OK)
         return s;
     if (!json_is_null(W->json->get(answer, "problems")))
-        return tell(w->req, W->json->get(answer, "problems"));
+        return manifest_close_tell(w->req, W->json->get(answer, "problems"));
     b.parts = W->json->get(answer, "parts");
     parcels = W->json->get(answer, "store");
     s = booking_make(&b);
     if (s == WHARF_OK)
-        s = store(&b, parcels);
+        s = manifest_close_store(&b, parcels);
     if (s == WHARF_OK && W->json->count(b.parts) + W->json->count(parcels)) {
         s = receipt_of_completion(w->req, &b);
         W->res->set(

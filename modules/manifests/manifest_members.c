@@ -5,7 +5,7 @@
 #include "wharf/errors.h"
 #include "wharf/moment.h"
 
-static wharf_status bad(wharf_req *req, const char *path, const char *message)
+static wharf_status manifest_members_bad(wharf_req *req, const char *path, const char *message)
 {
     return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
@@ -18,7 +18,7 @@ wharf_status manifest_quantity(
     wharf_status s = manifests_stock->quantity(req, v, path, ret_quantity);
 
     if (s == WHARF_OK && *ret_quantity < (some ? 1 : 0))
-        return bad(req, path, some ? "must be above 0" : "must be 0 or more");
+        return manifest_members_bad(req, path, some ? "must be above 0" : "must be 0 or more");
     return s;
 }
 
@@ -31,19 +31,20 @@ static void put_texts(wharf_req *req, const wharf_json *v, const char *path, siz
     wharf_str s;
 
     if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) > most) {
-        bad(req, path, W->mem->format(req, "must be an array of up to %zu texts", most).p);
+        manifest_members_bad(
+            req, path, W->mem->format(req, "must be an array of up to %zu texts", most).p);
         return;
     }
     for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e)) {
         if (!W->json->text(e, &s) || !s.n || s.n > TEXT_MAX) {
-            bad(req, path, "must be an array of texts of 1 to 128 bytes");
+            manifest_members_bad(req, path, "must be an array of texts of 1 to 128 bytes");
             return;
         }
     }
     W->json->put(out, name, val_json(v));
 }
 
-static void put_moment(
+static void manifest_members_put_moment(
     wharf_req *req, const wharf_json *v, const char *path, const char *name, wharf_out *out)
 {
     wharf_str s = WHARF_S("");
@@ -56,28 +57,29 @@ static void put_moment(
     if (wharf_moment_read(s.p, &at))
         W->json->put(out, name, val_time(at));
     else
-        bad(req, path,
+        manifest_members_bad(req, path,
             "must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds");
 }
 
-static void put_whole(wharf_req *req, const wharf_json *v, const char *path,
+static void manifest_members_put_whole(wharf_req *req, const wharf_json *v, const char *path,
     const struct line_member *m, wharf_out *out)
 {
     int64_t whole;
 
     if (!W->json->integer(v, &whole) || whole < 0 || (m->most && whole > (int64_t)m->most))
-        bad(req, path, "must be a whole number from 0");
+        manifest_members_bad(req, path, "must be a whole number from 0");
     else
         W->json->put(out, m->name, val_int(whole));
 }
 
-static void put_text(wharf_req *req, const wharf_json *v, const char *path,
+static void manifest_members_put_text(wharf_req *req, const wharf_json *v, const char *path,
     const struct line_member *m, wharf_out *out)
 {
     wharf_str s = WHARF_S("");
 
     if (!W->json->text(v, &s) || s.n > m->most) {
-        bad(req, path, W->mem->format(req, "must be text of up to %zu bytes", m->most).p);
+        manifest_members_bad(
+            req, path, W->mem->format(req, "must be text of up to %zu bytes", m->most).p);
         return;
     }
     if (m->kind == MEMBER_REASON && s.n)
@@ -85,7 +87,7 @@ static void put_text(wharf_req *req, const wharf_json *v, const char *path,
     W->json->put(out, m->name, val_text_or_null(s));
 }
 
-static void put_member(wharf_req *req, const wharf_json *v, const char *path,
+static void manifest_members_put_member(wharf_req *req, const wharf_json *v, const char *path,
     const struct line_member *m, wharf_out *out)
 {
     bool truth;
@@ -97,22 +99,22 @@ static void put_member(wharf_req *req, const wharf_json *v, const char *path,
     switch (m->kind) {
     case MEMBER_TEXT:
     case MEMBER_REASON:
-        put_text(req, v, path, m, out);
+        manifest_members_put_text(req, v, path, m, out);
         break;
     case MEMBER_BOOL:
         if (W->json->truth(v, &truth))
             W->json->put(out, m->name, val_bool(truth));
         else
-            bad(req, path, "must be true or false");
+            manifest_members_bad(req, path, "must be true or false");
         break;
     case MEMBER_MOMENT:
-        put_moment(req, v, path, m->name, out);
+        manifest_members_put_moment(req, v, path, m->name, out);
         break;
     case MEMBER_TEXTS:
         put_texts(req, v, path, m->most, m->name, out);
         break;
     case MEMBER_WHOLE:
-        put_whole(req, v, path, m, out);
+        manifest_members_put_whole(req, v, path, m, out);
         break;
     case MEMBER_QUANTITY:
     case MEMBER_SOME:
@@ -153,7 +155,7 @@ void members_read(wharf_req *req, const wharf_json *e, wharf_str at,
         const wharf_json *v = W->json->get(e, members[i].name);
 
         if (v)
-            put_member(
+            manifest_members_put_member(
                 req, v, W->mem->format(req, "%s%s", at.p, members[i].name).p, &members[i], out);
     }
     W->json->close(out);

@@ -17,7 +17,7 @@ const wharf_parcels_ops_api *manifests_parcels;
 
 static const wharf_route routes[] = {{ROUTE_STOW, .handler = manifest_stow_post}};
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void manifest_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -34,7 +34,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "parcel", &manifest_parcel_hooks, 0);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status manifest_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
@@ -54,8 +54,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = manifest_declare,
+        .start = manifest_start};
 
     W = host;
     return &desc;

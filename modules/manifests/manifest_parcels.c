@@ -13,8 +13,8 @@ static bool *writing(wharf_req *req)
 }
 
 /* Reads a parcel: the body of its write, and in w what is in it. */
-static wharf_status body_of(wharf_req *req, wharf_str location, wharf_str parcel, bool made,
-    wharf_parcel_write *w, const wharf_json **ret)
+static wharf_status manifest_parcels_body_of(wharf_req *req, wharf_str location, wharf_str parcel,
+    bool made, wharf_parcel_write *w, const wharf_json **ret)
 {
     static const char sql[] =
         "SELECT coalesce(p.tracking_number, p.container_number, 'Parcel ' || p.position),"
@@ -65,7 +65,7 @@ wharf_status parcel_write(
 
     if (!manifests_parcels)
         return WHARF_OK;
-    s = body_of(req, location, parcel, made, &w, &body);
+    s = manifest_parcels_body_of(req, location, parcel, made, &w, &body);
     if (s == WHARF_OK && W->json->count(w.contents) > CONTAINER_LINES_MAX)
         s = W->err->fail(
             req, ERR_VALIDATION_FAILED, "parcel_id", "A parcel has at most 500 articles");
@@ -85,11 +85,11 @@ wharf_status parcel_write(
 
 /* Refuses to unpack, past its manifest, or to delete parcels whose contents are no stock yet.
  * together: they are the rows of a set. */
-static wharf_status check_parcels(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n, bool together)
+static wharf_status manifest_parcels_check_parcels(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n, bool together)
 {
     static const char sql[] =
-        "SELECT x.i FROM unnest($1::text[]) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
         "SELECT 1 FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = x.id"
         " AND p.stored)";
     static const char *const names[] = {"unpacked", "contents"};
@@ -119,7 +119,7 @@ static wharf_status check_parcels(wharf_req *req, uint32_t op, const wharf_rec *
 static wharf_status parcel_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = check_parcels(req, op, &old_rec, &new_rec, 1, false);
+    wharf_status s = manifest_parcels_check_parcels(req, op, &old_rec, &new_rec, 1, false);
 
     return s == WHARF_OK ? W->err->current(req) : s;
 }
@@ -127,7 +127,7 @@ static wharf_status parcel_check(
 static wharf_status parcel_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     wharf_rec *const *new_recs, size_t n)
 {
-    return check_parcels(req, op, old_recs, new_recs, n, true);
+    return manifest_parcels_check_parcels(req, op, old_recs, new_recs, n, true);
 }
 
 const wharf_hooks manifest_parcel_hooks = {.head = WHARF_HEAD(wharf_hooks),

@@ -21,8 +21,8 @@ static struct unknown *unknown_of(const wharf_rec *rec)
     return W->res->scratch(rec, kind, sizeof(struct unknown));
 }
 
-static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json *party,
-    const wharf_json *contact, const char *name)
+static wharf_status manifest_parties_put_address(wharf_req *req, wharf_out *out,
+    const wharf_json *party, const wharf_json *contact, const char *name)
 {
     const wharf_json *sent = party ? W->json->get(party, "address") : NULL, *address = NULL;
     wharf_str s;
@@ -56,12 +56,13 @@ static wharf_status make_party(wharf_req *req, const wharf_rec *rec, const char 
     W->json->open(out, NULL, '{');
     W->json->put(out, "contact_id", val_text_or_null(id));
     wharf_party_put(req, manifests_org, out, party, contact, name);
-    s = put_address(req, out, party, contact, name);
+    s = manifest_parties_put_address(req, out, party, contact, name);
     W->json->close(out);
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
-static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field)
+static wharf_status manifest_parties_take_party(
+    wharf_req *req, wharf_rec *rec, const char *name, wharf_field field)
 {
     const wharf_json *v = W->res->member(rec, name), *party, *whole;
     wharf_str id;
@@ -79,8 +80,8 @@ static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name,
 
 wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec)
 {
-    take_party(req, rec, "sender", MANIFEST_SENDER);
-    take_party(req, rec, "recipient", MANIFEST_RECIPIENT);
+    manifest_parties_take_party(req, rec, "sender", MANIFEST_SENDER);
+    manifest_parties_take_party(req, rec, "recipient", MANIFEST_RECIPIENT);
     return W->err->current(req);
 }
 

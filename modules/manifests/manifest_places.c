@@ -16,7 +16,7 @@ struct put_away {
 };
 
 /* Finds the item, its unit, and the quantity in base units. */
-static wharf_status find(struct put_away *p)
+static wharf_status manifest_places_find(struct put_away *p)
 {
     static const char sql[] =
         "SELECT f.v ->> 'item', f.v ->> 'problem', f.v ->> 'member', u.id, u.problem,"
@@ -49,7 +49,7 @@ static wharf_status find(struct put_away *p)
     return WHARF_OK;
 }
 
-static wharf_status move(struct put_away *p, wharf_stock **ret_stock)
+static wharf_status manifest_places_move(struct put_away *p, wharf_stock **ret_stock)
 {
     const wharf_stock_cause cause = {.head = WHARF_HEAD(wharf_stock_cause),
         .reason = "transfer",
@@ -79,7 +79,7 @@ static wharf_status move(struct put_away *p, wharf_stock **ret_stock)
     return manifests_stock->apply(*ret_stock);
 }
 
-static void answer(const struct put_away *p, const wharf_stock *stock)
+static void manifest_places_answer(const struct put_away *p, const wharf_stock *stock)
 {
     wharf_stock_moved from = {.head = WHARF_HEAD(wharf_stock_moved)};
     wharf_out *out = W->req->respond(p->req, 200, "Put away");
@@ -125,17 +125,17 @@ wharf_status manifest_stow_post(wharf_req *req, void *arg)
     if (!json_is_null(quantity))
         s = manifest_quantity(req, quantity, "quantity", true, &p.quantity);
     if (s == WHARF_OK)
-        s = find(&p);
+        s = manifest_places_find(&p);
     if (s == WHARF_OK)
-        s = move(&p, &stock);
+        s = manifest_places_move(&p, &stock);
     if (s == WHARF_OK)
-        answer(&p, stock);
+        manifest_places_answer(&p, stock);
     return s;
 }
 
 /* ---- locations and layouts that go ---- */
 
-static wharf_status location_check(
+static wharf_status manifest_places_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT 1 FROM manifests.manifest WHERE organization_id = $2::text"
@@ -145,7 +145,7 @@ static wharf_status location_check(
     return manifests_places->in_use(req, W->res->id(old_rec), "manifests", sql);
 }
 
-static wharf_status layout_written(
+static wharf_status manifest_places_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] = QUERY_LAYOUTS_CARRY;
@@ -154,6 +154,7 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks manifest_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
-const wharf_hooks manifest_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = manifest_places_location_check, .ops = WHARF_DELETE};
+const wharf_hooks manifest_layout_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = manifest_places_layout_written,
+    .ops = WHARF_DELETE};

@@ -33,7 +33,8 @@ struct receiving {
     struct booking booking;
 };
 
-static wharf_status tell_all(const struct receiving *r, const wharf_json *problems)
+static wharf_status manifest_receipts_tell_all(
+    const struct receiving *r, const wharf_json *problems)
 {
     for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
         wharf_str member = json_text(p, "member");
@@ -50,7 +51,7 @@ static wharf_status tell_all(const struct receiving *r, const wharf_json *proble
 /* ---- what was sent ---- */
 
 /* Tells whether the manifest is closed, and only what is in stored parcels can be received. */
-static bool is_late(const struct receiving *r)
+static bool manifest_receipts_is_late(const struct receiving *r)
 {
     return !manifest_is_open(r->status) && !r->correction;
 }
@@ -96,7 +97,8 @@ static const wharf_json *scan_of(struct receiving *r)
     return n && W->json->result(r->req, out, &line) == WHARF_OK ? line : NULL;
 }
 
-static wharf_status put_line(struct receiving *r, const wharf_json *e, size_t i, wharf_out *out)
+static wharf_status manifest_receipts_put_line(
+    struct receiving *r, const wharf_json *e, size_t i, wharf_out *out)
 {
     const size_t n = sizeof(line_members) / sizeof(line_members[0]);
     wharf_str at = r->lines ? W->mem->format(r->req, "lines.%zu.", i) : WHARF_S("");
@@ -110,7 +112,7 @@ static wharf_status put_line(struct receiving *r, const wharf_json *e, size_t i,
 }
 
 /* Writes the lines as text; empty: none was sent. */
-static wharf_status read_lines(struct receiving *r, wharf_str *ret)
+static wharf_status manifest_receipts_read_lines(struct receiving *r, wharf_str *ret)
 {
     const wharf_json *sent = W->res->input(r->rec, RECEIPT_LINES), *scan = scan_of(r);
     wharf_out *out = W->json->writer(r->req);
@@ -125,9 +127,9 @@ static wharf_status read_lines(struct receiving *r, wharf_str *ret)
         return WHARF_OK;
     W->json->open(out, NULL, '[');
     if (!r->lines)
-        put_line(r, scan, 0, out);
+        manifest_receipts_put_line(r, scan, 0, out);
     for (const wharf_json *e = r->lines ? W->json->at(sent, 0) : NULL; e; e = W->json->next(e), i++)
-        put_line(r, e, i, out);
+        manifest_receipts_put_line(r, e, i, out);
     W->json->close(out);
     *ret = W->json->result_text(out);
     return W->err->current(r->req);
@@ -135,7 +137,7 @@ static wharf_status read_lines(struct receiving *r, wharf_str *ret)
 
 /* ---- asking the database ---- */
 
-static wharf_status ask(
+static wharf_status manifest_receipts_ask(
     struct receiving *r, const char *sql, const wharf_val *args, size_t n, const wharf_json **ret)
 {
     const wharf_rows *rows;
@@ -145,7 +147,7 @@ static wharf_status ask(
     return s == WHARF_OK && !*ret ? W->err->fail(r->req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
-static wharf_status facts_of(struct receiving *r, wharf_str *ret)
+static wharf_status manifest_receipts_facts_of(struct receiving *r, wharf_str *ret)
 {
     wharf_out *out = W->json->writer(r->req);
     wharf_status s;
@@ -207,10 +209,10 @@ static wharf_status receive_parcel(struct receiving *r, wharf_str parcel, wharf_
         "SELECT manifests.parcel_come($1::text, $2::text, $3::boolean, $4::boolean, $5::boolean)";
     const wharf_json *answer, *rest;
     bool unpacked;
-    wharf_status s = ask(r, sql,
+    wharf_status s = manifest_receipts_ask(r, sql,
         (const wharf_val[]){val_text(r->manifest_id), val_text(parcel),
             says_unpacked(r, &unpacked) ? val_bool(unpacked) : val_null(), val_bool(lines.n > 0),
-            val_bool(is_late(r))},
+            val_bool(manifest_receipts_is_late(r))},
         5, &answer);
 
     if (s != WHARF_OK)
@@ -240,16 +242,16 @@ static wharf_status receive_lines(struct receiving *r, wharf_str lines)
     static const char sql[] = "SELECT manifests.receive($1::text, $2::jsonb, $3::jsonb)";
     const wharf_json *answer;
     wharf_str facts = WHARF_S("");
-    wharf_status s = facts_of(r, &facts);
+    wharf_status s = manifest_receipts_facts_of(r, &facts);
 
     if (s == WHARF_OK)
-        s = ask(r, sql,
+        s = manifest_receipts_ask(r, sql,
             (const wharf_val[]){val_text(r->manifest_id), val_text(facts), val_text(lines)}, 3,
             &answer);
     if (s != WHARF_OK)
         return s;
     if (!json_is_null(W->json->get(answer, "problems")))
-        return tell_all(r, W->json->get(answer, "problems"));
+        return manifest_receipts_tell_all(r, W->json->get(answer, "problems"));
     if (json_text(answer, "parcel").n)
         return receive_parcel(r, json_text(answer, "parcel"), WHARF_S(""));
     r->type = "scan";
@@ -267,15 +269,15 @@ static wharf_status reverse(struct receiving *r, wharf_str receipt)
     const wharf_json *answer;
     wharf_str facts = WHARF_S(""), lines;
     bool unpacked;
-    wharf_status s = read_lines(r, &lines);
+    wharf_status s = manifest_receipts_read_lines(r, &lines);
 
     if (s == WHARF_OK && (lines.n || r->parcel.n || says_unpacked(r, &unpacked)))
         return W->err->fail(r->req, ERR_VALIDATION_FAILED, "reverses_receipt_id",
             "A reversal takes back all of the receipt; send nothing else with it");
     if (s == WHARF_OK)
-        s = facts_of(r, &facts);
+        s = manifest_receipts_facts_of(r, &facts);
     if (s == WHARF_OK)
-        s = ask(r, sql,
+        s = manifest_receipts_ask(r, sql,
             (const wharf_val[]){val_text(r->manifest_id), val_text(receipt), val_text(facts)}, 3,
             &answer);
     if (s != WHARF_OK)
@@ -306,7 +308,7 @@ static wharf_status judge_status(const struct receiving *r)
                                        : W->err->fail(r->req, ERR_MANIFEST_CLOSED, NULL, NULL);
 }
 
-static wharf_status receive(struct receiving *r)
+static wharf_status manifest_receipts_receive(struct receiving *r)
 {
     wharf_str reverses = field_text(r->rec, RECEIPT_REVERSES_RECEIPT_ID), lines;
     bool unpacked = true, said = says_unpacked(r, &unpacked);
@@ -314,10 +316,10 @@ static wharf_status receive(struct receiving *r)
 
     if (reverses.n)
         return reverse(r, reverses);
-    s = read_lines(r, &lines);
+    s = manifest_receipts_read_lines(r, &lines);
     if (s != WHARF_OK)
         return s;
-    if (r->parcel.n && (!lines.n || said || is_late(r))) {
+    if (r->parcel.n && (!lines.n || said || manifest_receipts_is_late(r))) {
         if (lines.n && said && !unpacked)
             return W->err->fail(r->req, ERR_VALIDATION_FAILED, "unpacked",
                 "What comes out of a parcel comes out of one that is unpacked");
@@ -328,7 +330,7 @@ static wharf_status receive(struct receiving *r)
     return receive_lines(r, lines);
 }
 
-static void settle(struct receiving *r)
+static void manifest_receipts_settle(struct receiving *r)
 {
     const struct booking *b = &r->booking;
 
@@ -340,7 +342,7 @@ static void settle(struct receiving *r)
     }
 }
 
-static wharf_status receipt_check(
+static wharf_status manifest_receipts_receipt_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const struct booking *completion = W->res->context(new_rec, completion_kind);
@@ -357,7 +359,7 @@ static wharf_status receipt_check(
         r.booking = *completion;
         r.type = "completion";
         W->res->set(new_rec, RECEIPT_LOCATION_ID, val_text(completion->location));
-        settle(&r);
+        manifest_receipts_settle(&r);
         return WHARF_OK;
     }
     s = W->res->fetch(req, "manifest", r.manifest_id, WHARF_FOR_UPDATE, &r.manifest);
@@ -377,10 +379,10 @@ static wharf_status receipt_check(
     if (s == WHARF_OK)
         s = manifest_reason_check(req, r.booking.reason, "reason_code_id");
     if (s == WHARF_OK)
-        s = receive(&r);
+        s = manifest_receipts_receive(&r);
     if (s != WHARF_OK)
         return s;
-    settle(&r);
+    manifest_receipts_settle(&r);
     return manifest_touch(req, r.manifest_id);
 }
 
@@ -413,7 +415,7 @@ static wharf_status receipt_compute(
 }
 
 const wharf_hooks receipt_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .check = receipt_check,
+    .check = manifest_receipts_receipt_check,
     .compute = receipt_compute,
     .ops = WHARF_CREATE};
 

@@ -33,7 +33,7 @@ wharf_status manifest_reason_check(wharf_req *req, wharf_str id, const char *pat
     return s;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status manifest_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     return manifest_take_parties(req, new_rec);
 }
@@ -65,7 +65,7 @@ static wharf_status settle_reason(struct manifest_write *w)
     return WHARF_OK;
 }
 
-static void settle_search(wharf_rec *rec, wharf_req *req)
+static void manifest_settle_search(wharf_rec *rec, wharf_req *req)
 {
     static const wharf_field numbers[] = {MANIFEST_ORDER_NUMBER, MANIFEST_INVOICE_NUMBER,
         MANIFEST_PURCHASE_ORDER_NUMBER, MANIFEST_REFERENCE_NUMBER,
@@ -89,7 +89,7 @@ static void settle_arrival(struct manifest_write *w)
 }
 
 /* Settles what comes with a new status. */
-static wharf_status take_step(struct manifest_write *w, enum manifest_status to)
+static wharf_status manifest_take_step(struct manifest_write *w, enum manifest_status to)
 {
     if (to == MANIFEST_IS_PROCESSING || to == MANIFEST_IS_COMPLETED)
         settle_arrival(w);
@@ -98,7 +98,7 @@ static wharf_status take_step(struct manifest_write *w, enum manifest_status to)
     return to == MANIFEST_IS_VOID ? manifest_void(w) : WHARF_OK;
 }
 
-static wharf_status create_check(struct manifest_write *w)
+static wharf_status manifest_create_check(struct manifest_write *w)
 {
     enum manifest_status status = manifest_status_of(w->rec);
     uint32_t flags;
@@ -111,7 +111,7 @@ static wharf_status create_check(struct manifest_write *w)
             w->req, ERR_MANIFEST_STATUS_INVALID, "status", "A new manifest is created or accepted");
     W->res->set(w->rec, MANIFEST_CHANGES, val_int(0));
     W->res->set(w->rec, MANIFEST_RECEIPT_COUNT, val_int(0));
-    settle_search(w->rec, w->req);
+    manifest_settle_search(w->rec, w->req);
     if (s == WHARF_OK)
         s = manifest_settle_parties(w->req, w->rec);
     if (s == WHARF_OK)
@@ -142,7 +142,7 @@ static bool is_edited(const struct manifest_write *w)
     return false;
 }
 
-static wharf_status update_check(struct manifest_write *w)
+static wharf_status manifest_update_check(struct manifest_write *w)
 {
     enum manifest_status from = manifest_status_of(w->old_rec), to = manifest_status_of(w->rec);
     bool edited;
@@ -157,18 +157,18 @@ static wharf_status update_check(struct manifest_write *w)
         return W->err->fail(w->req, ERR_MANIFEST_NOT_ACCEPTED, NULL,
             "Of a manifest that is created only status and metadata can be changed; set status "
             "accepted first");
-    settle_search(w->rec, w->req);
+    manifest_settle_search(w->rec, w->req);
     s = manifest_settle_parties(w->req, w->rec);
     if (s == WHARF_OK)
         s = settle_reason(w);
     if (s == WHARF_OK)
         s = manifest_articles_take(w);
     if (s == WHARF_OK && from != to)
-        s = take_step(w, to);
+        s = manifest_take_step(w, to);
     return s == WHARF_OK && (edited || from != to) ? manifest_count(w) : s;
 }
 
-static wharf_status receipt_check(struct manifest_write *w)
+static wharf_status manifest_receipt_check(struct manifest_write *w)
 {
     W->res->set(w->rec, MANIFEST_CHANGES, val_int(field_int(w->rec, MANIFEST_CHANGES) + 1));
     W->res->set(
@@ -180,7 +180,8 @@ static wharf_status receipt_check(struct manifest_write *w)
     return manifest_count(w);
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status manifest_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;
     struct manifest_write w = {.req = req,
@@ -191,9 +192,10 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     enum manifest_status status;
 
     if (op == WHARF_CREATE)
-        return create_check(&w);
+        return manifest_create_check(&w);
     if (op == WHARF_UPDATE)
-        return W->res->context(rec, receipt_kind) ? receipt_check(&w) : update_check(&w);
+        return W->res->context(rec, receipt_kind) ? manifest_receipt_check(&w)
+                                                  : manifest_update_check(&w);
     status = manifest_status_of(old_rec);
     if (status == MANIFEST_IS_CREATED)
         return booking_expect(req, w.id, w.location, false, "expected", NULL);
@@ -203,7 +205,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 /* ---- written ---- */
 
-static wharf_status written(
+static wharf_status manifest_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     enum manifest_status to = manifest_status_of(new_rec);
@@ -217,9 +219,9 @@ static wharf_status written(
 }
 
 const wharf_hooks manifest_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
+    .normalize = manifest_normalize,
+    .check = manifest_check,
+    .written = manifest_written,
     .ops = WHARF_CREATE | WHARF_UPDATE | WHARF_DELETE};
 
 wharf_status manifest_touch(wharf_req *req, wharf_str id)

@@ -5,7 +5,8 @@
 #include "notifications.gen.h"
 
 /* Puts a row as lists show it; null when it is not there, or nobody knows such rows. */
-static wharf_status put_row(wharf_req *req, wharf_out *out, const char *key, wharf_str id)
+static wharf_status customer_data_put_row(
+    wharf_req *req, wharf_out *out, const char *key, wharf_str id)
 {
     const wharf_rec *rec;
     wharf_status s = id.n ? W->res->fetch(req, key, id, WHARF_SHOWN, &rec) : WHARF_NOT_FOUND;
@@ -40,7 +41,7 @@ static wharf_status of_event(wharf_req *req, wharf_str event_id, const wharf_jso
     return s;
 }
 
-static wharf_status put_shipment(
+static wharf_status customer_data_put_shipment(
     wharf_req *req, wharf_out *out, const struct customer_about *a, const wharf_json **ret)
 {
     wharf_out *alone = W->json->builder(req);
@@ -48,7 +49,7 @@ static wharf_status put_shipment(
 
     if (s == WHARF_OK && !*ret) {
         W->json->open(alone, NULL, '{');
-        s = put_row(req, alone, "shipment", a->shipment_id);
+        s = customer_data_put_row(req, alone, "shipment", a->shipment_id);
         W->json->close(alone);
         if (s == WHARF_OK)
             s = W->json->result(req, alone, ret);
@@ -91,13 +92,13 @@ wharf_status customer_data(wharf_req *req, const struct customer_about *a, const
     wharf_status s;
 
     W->json->open(out, NULL, '{');
-    s = put_shipment(req, out, a, &shipment);
+    s = customer_data_put_shipment(req, out, a, &shipment);
     if (s == WHARF_OK)
-        s = put_row(req, out, "tracker", json_text(shipment, "tracker_id"));
+        s = customer_data_put_row(req, out, "tracker", json_text(shipment, "tracker_id"));
     if (s == WHARF_OK)
-        s = put_row(req, out, "contact", a->contact_id);
+        s = customer_data_put_row(req, out, "contact", a->contact_id);
     if (s == WHARF_OK)
-        s = put_row(req, out, "location", json_text(shipment, "location_id"));
+        s = customer_data_put_row(req, out, "location", json_text(shipment, "location_id"));
     if (s == WHARF_OK)
         s = put_organization(req, out);
     if (s != WHARF_OK)

@@ -14,7 +14,7 @@ struct html {
     size_t n;
 };
 
-static void put(struct html *h, const char *p, size_t n)
+static void customer_html_put(struct html *h, const char *p, size_t n)
 {
     memcpy(h->p + h->n, p, n);
     h->n += n;
@@ -29,10 +29,10 @@ static void put_byte(struct html *h, char c)
                        : c == '\'' ? "&#39;"
                                    : NULL;
 
-    put(h, with ? with : &c, with ? strlen(with) : 1);
+    customer_html_put(h, with ? with : &c, with ? strlen(with) : 1);
 }
 
-static void put_text(struct html *h, wharf_str s)
+static void customer_html_put_text(struct html *h, wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++)
         put_byte(h, s.p[i]);
@@ -42,7 +42,7 @@ wharf_str html_escape(wharf_req *req, wharf_str text)
 {
     struct html h = {.p = W->mem->alloc(req, text.n * WIDEST + 1)};
 
-    put_text(&h, text);
+    customer_html_put_text(&h, text);
     return (wharf_str){h.p, h.n};
 }
 
@@ -66,28 +66,28 @@ wharf_str html_of_text(wharf_req *req, wharf_str text)
     struct html h = {.p = W->mem->alloc(req, text.n * (2 * WIDEST + 16) + sizeof(begin) + 64)};
     const char *p = text.p, *stop = text.p + text.n;
 
-    put(&h, begin, sizeof(begin) - 1);
+    customer_html_put(&h, begin, sizeof(begin) - 1);
     while (stop > p && stop[-1] == '\n')
         stop--;
     while (p < stop) {
         size_t link = link_length(p, stop);
 
         if (link) {
-            put(&h, "<a href=\"", 9);
-            put_text(&h, (wharf_str){p, link});
-            put(&h, "\">", 2);
-            put_text(&h, (wharf_str){p, link});
-            put(&h, "</a>", 4);
+            customer_html_put(&h, "<a href=\"", 9);
+            customer_html_put_text(&h, (wharf_str){p, link});
+            customer_html_put(&h, "\">", 2);
+            customer_html_put_text(&h, (wharf_str){p, link});
+            customer_html_put(&h, "</a>", 4);
             p += link;
         } else if (*p == '\n' && p + 1 < stop && p[1] == '\n') {
-            put(&h, "</p><p>", 7);
+            customer_html_put(&h, "</p><p>", 7);
             while (p < stop && *p == '\n')
                 p++;
         } else {
-            *p == '\n' ? put(&h, "<br>", 4) : put_byte(&h, *p);
+            *p == '\n' ? customer_html_put(&h, "<br>", 4) : put_byte(&h, *p);
             p++;
         }
     }
-    put(&h, end, sizeof(end) - 1);
+    customer_html_put(&h, end, sizeof(end) - 1);
     return (wharf_str){h.p, h.n};
 }

@@ -11,7 +11,7 @@
 enum { HASH = 32, TOKEN_BYTES = 27 }; /* 36 characters, without padding */
 
 /* Writes the signature of a contact in letters that stand in a link. */
-static wharf_str sign(wharf_req *req, wharf_str contact_id)
+static wharf_str customer_opt_out_sign(wharf_req *req, wharf_str contact_id)
 {
     wharf_str organization = W->req->organization(req), text,
               what = W->mem->format(req, "%.*s %.*s", (int)organization.n, organization.p,
@@ -30,7 +30,7 @@ wharf_status customer_link(wharf_req *req, wharf_str contact_id, wharf_str *ret_
     static const char sql[] =
         "INSERT INTO notifications.link (organization_id, id, contact_id) VALUES"
         " ($2::text, $1::text, $1::text) ON CONFLICT DO NOTHING RETURNING id";
-    wharf_str token = sign(req, contact_id);
+    wharf_str token = customer_opt_out_sign(req, contact_id);
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, contact_id, &rows);
 
@@ -50,7 +50,8 @@ static wharf_status no_link(wharf_req *req)
 }
 
 /* Finds the contact: after a merge it is the one that took the other in. */
-static wharf_status enter(wharf_req *req, wharf_str *ret_contact, wharf_str *ret_language)
+static wharf_status customer_opt_out_enter(
+    wharf_req *req, wharf_str *ret_contact, wharf_str *ret_language)
 {
     static const char sql[] = "SELECT contact_id FROM notifications.link"
                               " WHERE organization_id = $2::text AND id = $1::text";
@@ -78,7 +79,7 @@ static wharf_status enter(wharf_req *req, wharf_str *ret_contact, wharf_str *ret
 wharf_status customer_page(wharf_req *req, void *arg)
 {
     wharf_str contact = WHARF_S(""), language = WHARF_S("");
-    wharf_status s = enter(req, &contact, &language);
+    wharf_status s = customer_opt_out_enter(req, &contact, &language);
 
     if (s == WHARF_OK)
         notifications_token->page_in(req, 200, customer_word(language, "language"),
@@ -90,7 +91,7 @@ wharf_status customer_page(wharf_req *req, void *arg)
 wharf_status customer_ended(wharf_req *req, void *arg)
 {
     wharf_str contact = WHARF_S(""), language = WHARF_S("");
-    wharf_status s = enter(req, &contact, &language);
+    wharf_status s = customer_opt_out_enter(req, &contact, &language);
 
     if (s == WHARF_OK)
         s = customers_contacts->opt_out(req, contact);

@@ -49,7 +49,7 @@ static wharf_status read_next(wharf_req *req, struct sending *x)
 }
 
 /* Judges whether the contact is still to be mailed. *ret_reason: why not, or NULL. */
-static wharf_status judge(wharf_req *req, struct sending *x, const char **ret_reason)
+static wharf_status customer_send_judge(wharf_req *req, struct sending *x, const char **ret_reason)
 {
     const wharf_json *reach;
     wharf_status s = customers_contacts->reach(req, &x->contact, 1, &reach);
@@ -67,7 +67,7 @@ static wharf_status judge(wharf_req *req, struct sending *x, const char **ret_re
 
 /* Finds the mail to send now. Its id is empty when there is none, or none yet: then the job has
  * asked for itself again. */
-static wharf_status find(wharf_req *req, struct sending *x)
+static wharf_status customer_send_find(wharf_req *req, struct sending *x)
 {
     const char *reason = "";
     wharf_status s = WHARF_OK;
@@ -82,7 +82,7 @@ static wharf_status find(wharf_req *req, struct sending *x)
             s = customer_queue(req, x->contact, x->due_us);
             x->id = WHARF_S("");
         } else if (s == WHARF_OK && x->id.n) {
-            s = judge(req, x, &reason);
+            s = customer_send_judge(req, x, &reason);
         }
         if (s == WHARF_OK && reason)
             s = notification_end(req, x->id, "skipped", reason);
@@ -94,7 +94,8 @@ static wharf_status find(wharf_req *req, struct sending *x)
 /* ---- putting off ---- */
 
 /* Puts the mail off until then, with another try or without. */
-static wharf_status put_off(wharf_req *req, const struct sending *x, int64_t until_us, bool tried)
+static wharf_status customer_send_put_off(
+    wharf_req *req, const struct sending *x, int64_t until_us, bool tried)
 {
     static const char sql[] =
         "UPDATE notifications.notification SET next_attempt_at = $2::timestamptz"
@@ -112,7 +113,7 @@ static wharf_status put_off(wharf_req *req, const struct sending *x, int64_t unt
 }
 
 /* Puts it off behind those that came before it: so each is looked at about once more. */
-static wharf_status wait_for_turn(
+static wharf_status customer_send_wait_for_turn(
     wharf_req *req, const struct sending *x, int64_t wait_us, int64_t pace_us)
 {
     static const char sql[] =
@@ -123,7 +124,7 @@ static wharf_status wait_for_turn(
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, x->id, &rows);
 
-    return s == WHARF_OK ? put_off(req, x,
+    return s == WHARF_OK ? customer_send_put_off(req, x,
                                W->req->now_us(req) + wait_us + row_int(rows, 0, 0) * pace_us, false)
                          : s;
 }
@@ -155,7 +156,7 @@ static wharf_status end_alone(
 }
 
 /* Makes subject and texts. *ret_reason: why there is no mail, or NULL. */
-static wharf_status make(wharf_req *req, struct sending *x, const char **ret_reason)
+static wharf_status customer_send_make(wharf_req *req, struct sending *x, const char **ret_reason)
 {
     struct customer_about about = {.event_id = x->event_id,
         .shipment_id = x->shipment_id,
@@ -185,13 +186,14 @@ static wharf_status make(wharf_req *req, struct sending *x, const char **ret_rea
 }
 
 /* Makes it in a transaction of its own: what it makes (the link) is there before the mail is. */
-static wharf_status prepare(wharf_req *req, struct sending *x, const char **ret_reason)
+static wharf_status customer_send_prepare(
+    wharf_req *req, struct sending *x, const char **ret_reason)
 {
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
-    s = make(req, x, ret_reason);
+    s = customer_send_make(req, x, ret_reason);
     if (s == WHARF_OK && !notifications_config->url(req, WHARF_S("")).n)
         *ret_reason = "no_base_url";
     if (s == WHARF_OK && *ret_reason)
@@ -209,7 +211,8 @@ static int64_t next_try_us(wharf_req *req, const struct sending *x)
     return W->req->now_us(req) + (wait < WAIT_MOST_S ? wait : WAIT_MOST_S) * 1000000;
 }
 
-static wharf_status refused(wharf_req *req, const struct sending *x, const wharf_mail_answer *said)
+static wharf_status customer_send_refused(
+    wharf_req *req, const struct sending *x, const wharf_mail_answer *said)
 {
     wharf_status s = W->db->begin(req);
 
@@ -242,10 +245,10 @@ static wharf_status deliver(wharf_req *req, struct sending *x)
     if (said.outcome == WHARF_MAIL_SENT)
         return end_alone(req, x, "sent", NULL);
     if (said.outcome == WHARF_MAIL_REFUSED)
-        return refused(req, x, &said);
+        return customer_send_refused(req, x, &said);
     if (x->created_us + GIVE_UP_HOURS * HOUR_US <= W->req->now_us(req))
         return end_alone(req, x, "failed", "unreachable");
-    return put_off(req, x, next_try_us(req, x), true);
+    return customer_send_put_off(req, x, next_try_us(req, x), true);
 }
 
 wharf_status customer_send(wharf_req *req, void *arg)
@@ -259,12 +262,12 @@ wharf_status customer_send(wharf_req *req, void *arg)
     x.contact = json_text(body, "contact");
     if (s != WHARF_OK || !customers_contacts)
         return s;
-    s = find(req, &x);
+    s = customer_send_find(req, &x);
     if (s != WHARF_OK || !x.id.n)
         return s;
     if (!notifications_mail->turn(req, &wait_us, &pace_us))
-        return wait_for_turn(req, &x, wait_us, pace_us);
-    s = prepare(req, &x, &reason);
+        return customer_send_wait_for_turn(req, &x, wait_us, pace_us);
+    s = customer_send_prepare(req, &x, &reason);
     return s == WHARF_OK && !reason ? deliver(req, &x) : s;
 }
 

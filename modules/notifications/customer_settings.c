@@ -5,7 +5,7 @@
 #include "notifications.gen.h"
 
 /* Takes the members that are there. */
-static void take(struct customer_settings *s, const wharf_json *from)
+static void customer_settings_take(struct customer_settings *s, const wharf_json *from)
 {
     const wharf_json *occasions = W->json->get(from, "occasions");
     wharf_str text;
@@ -38,7 +38,7 @@ static wharf_status take_places(
                 continue;
             if (row_text(rows, r, 2).n)
                 ret[i].time_zone = row_text(rows, r, 2);
-            take(&ret[i], row_json(rows, r, 1));
+            customer_settings_take(&ret[i], row_json(rows, r, 1));
         }
     }
     return s;
@@ -53,7 +53,7 @@ wharf_status customer_settings(
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         ret[i] = (struct customer_settings){
             .reply_to = WHARF_S(""), .language = WHARF_S(""), .time_zone = WHARF_S("UTC")};
-        take(&ret[i], organization);
+        customer_settings_take(&ret[i], organization);
     }
     return s == WHARF_OK && customers_places ? take_places(req, location_ids, n, ret) : s;
 }

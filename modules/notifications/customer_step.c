@@ -49,7 +49,7 @@ static void put_causes(wharf_out *out, const char *occasion)
 
 /* Tells whether the event brought a status with an occasion. Of data that were too large to be
  * kept the row is asked later. */
-static wharf_status look(wharf_req *req, struct candidate *c)
+static wharf_status customer_step_look(wharf_req *req, struct candidate *c)
 {
     const wharf_event *e = c->event;
     const wharf_json *body, *data, *before;
@@ -79,7 +79,7 @@ static wharf_status pick(wharf_req *req, const wharf_event *const *events, size_
         struct candidate *c = &list[*ret_n];
 
         *c = (struct candidate){.event = events[i], .place = i, .contact = WHARF_S("")};
-        s = look(req, c);
+        s = customer_step_look(req, c);
         *ret_n += s == WHARF_OK && c->open;
     }
     return s;
@@ -227,7 +227,8 @@ static const char *why_not(wharf_req *req, const struct candidate *c, const whar
     return notifications_config->url(req, WHARF_S("")).n ? NULL : "no_base_url";
 }
 
-static wharf_status add_row(wharf_req *req, const struct candidate *c, const wharf_json *reach)
+static wharf_status customer_step_add_row(
+    wharf_req *req, const struct candidate *c, const wharf_json *reach)
 {
     const char *reason = why_not(req, c, reach);
     const struct notification row = {.event = c->event,
@@ -248,7 +249,7 @@ static wharf_status add_row(wharf_req *req, const struct candidate *c, const wha
     return s == WHARF_OK && id.n && !reason ? customer_queue(req, c->contact, 0) : s;
 }
 
-static wharf_status add_rows(
+static wharf_status customer_step_add_rows(
     wharf_req *req, const struct candidate *list, size_t n, uint8_t *outcomes)
 {
     const wharf_json **reach = W->mem->alloc(req, (n + 1) * sizeof(const wharf_json *));
@@ -261,7 +262,7 @@ static wharf_status add_rows(
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (!list[i].open || !reach[i])
             continue;
-        s = add_row(req, &list[i], reach[i]);
+        s = customer_step_add_row(req, &list[i], reach[i]);
         outcomes[list[i].place] = WHARF_STEP_COMPLETED;
     }
     return s;
@@ -286,5 +287,5 @@ wharf_status customer_step(
         s = ask_settings(req, list, some);
     if (s == WHARF_OK)
         s = mark_told(req, list, some);
-    return s == WHARF_OK ? add_rows(req, list, some, outcomes) : s;
+    return s == WHARF_OK ? customer_step_add_rows(req, list, some, outcomes) : s;
 }

@@ -41,8 +41,8 @@ static wharf_str lines_of(wharf_req *req, const wharf_json *lines)
 }
 
 /* Puts words into a text, and words into those. */
-static wharf_str put_words(wharf_req *req, wharf_str text, const wharf_json *occasion,
-    const wharf_json *language, unsigned depth)
+static wharf_str customer_template_put_words(wharf_req *req, wharf_str text,
+    const wharf_json *occasion, const wharf_json *language, unsigned depth)
 {
     const char *open = memmem(text.p, text.n, "[[", 2), *close;
     wharf_str head, name, word, tail;
@@ -58,13 +58,13 @@ static wharf_str put_words(wharf_req *req, wharf_str text, const wharf_json *occ
     word = json_text(occasion, name.p);
     if (!word.n)
         word = json_text(language, name.p);
-    word = put_words(req, word, occasion, language, depth + 1);
-    tail = put_words(req, tail, occasion, language, depth);
+    word = customer_template_put_words(req, word, occasion, language, depth + 1);
+    tail = customer_template_put_words(req, tail, occasion, language, depth);
     return W->mem->format(
         req, "%.*s%.*s%.*s", (int)head.n, head.p, (int)word.n, word.p, (int)tail.n, tail.p);
 }
 
-static void compose(
+static void customer_template_compose(
     wharf_req *req, struct language *l, const wharf_json *words, wharf_str text, wharf_str html)
 {
     const wharf_json *all = W->json->get(words, "occasions");
@@ -77,8 +77,8 @@ static void compose(
 
         l->of[i] = (struct customer_template){.language = l->name,
             .subject = notification_keep(json_text(o, "subject")),
-            .text = notification_keep(put_words(req, text, o, words, 0)),
-            .html = notification_keep(put_words(req, html, o, words, 0))};
+            .text = notification_keep(customer_template_put_words(req, text, o, words, 0)),
+            .html = notification_keep(customer_template_put_words(req, html, o, words, 0))};
     }
 }
 
@@ -95,7 +95,8 @@ wharf_status customer_templates_start(wharf_req *req)
     html = lines_of(req, W->json->get(W->json->at(all, 0), "html"));
     for (size_t i = 1; i < W->json->count(all) && n_languages < LANGUAGES; i++) {
         if (!is(W->json->key(W->json->at(all, i)), "push-words")) /* user_words.c has these */
-            compose(req, &languages[n_languages++], W->json->at(all, i), text, html);
+            customer_template_compose(
+                req, &languages[n_languages++], W->json->at(all, i), text, html);
     }
     return WHARF_OK;
 }
@@ -103,7 +104,7 @@ wharf_status customer_templates_start(wharf_req *req)
 /* ---- choosing ---- */
 
 /* Finds a language by its whole name, else by the part before the first hyphen. */
-static const struct language *find(wharf_str name)
+static const struct language *customer_template_find(wharf_str name)
 {
     const char *hyphen = memchr(name.p, '-', name.n);
 
@@ -111,20 +112,20 @@ static const struct language *find(wharf_str name)
         if (same(languages[i].name, name))
             return &languages[i];
     }
-    return hyphen ? find((wharf_str){name.p, (size_t)(hyphen - name.p)}) : NULL;
+    return hyphen ? customer_template_find((wharf_str){name.p, (size_t)(hyphen - name.p)}) : NULL;
 }
 
 wharf_str customer_word(wharf_str language, const char *name)
 {
-    const struct language *l = find(language);
+    const struct language *l = customer_template_find(language);
     size_t i = word_place(z(name), page_words, PAGE_WORDS);
 
-    l = l ? l : find(WHARF_S("en"));
+    l = l ? l : customer_template_find(WHARF_S("en"));
     return l && i < PAGE_WORDS ? l->words[i] : WHARF_S("");
 }
 
 /* Adds a language and, behind it, the part before its hyphen. */
-static void add(wharf_req *req, wharf_str *list, size_t *n, wharf_str name)
+static void customer_template_add(wharf_req *req, wharf_str *list, size_t *n, wharf_str name)
 {
     const char *hyphen = memchr(name.p, '-', name.n);
 
@@ -169,13 +170,13 @@ wharf_status customer_template(wharf_req *req, wharf_str occasion, wharf_str loc
     wharf_status s;
 
     for (size_t i = 0; i < n && n_wanted + 3 < LANGUAGES; i++)
-        add(req, wanted, &n_wanted, asked[i]);
+        customer_template_add(req, wanted, &n_wanted, asked[i]);
     wanted[n_wanted++] = WHARF_S("en");
     s = find_written(req, occasion, location_id, wanted, n_wanted, ret, &found);
     if (s != WHARF_OK || found)
         return s;
     for (size_t i = 0; i < n_wanted && !l; i++)
-        l = find(wanted[i]);
+        l = customer_template_find(wanted[i]);
     if (!l || place == OCCASIONS)
         return WHARF_INTERNAL;
     *ret = l->of[place];

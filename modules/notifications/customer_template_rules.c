@@ -37,7 +37,7 @@ static wharf_status example_data(wharf_req *req, wharf_str occasion, const wharf
     return W->json->parse(req, text, ret);
 }
 
-static struct customer_template template_of(const wharf_rec *rec)
+static struct customer_template customer_template_of(const wharf_rec *rec)
 {
     return (struct customer_template){.subject = field_text(rec, NOTIFICATION_TEMPLATE_SUBJECT),
         .text = field_text(rec, NOTIFICATION_TEMPLATE_TEXT),
@@ -45,7 +45,7 @@ static struct customer_template template_of(const wharf_rec *rec)
         .language = field_text(rec, NOTIFICATION_TEMPLATE_LANGUAGE)};
 }
 
-static wharf_status tell_problems(wharf_req *req, const wharf_json *problems)
+static wharf_status customer_template_tell_problems(wharf_req *req, const wharf_json *problems)
 {
     for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
         wharf_str path = json_text(p, "path"), message = json_text(p, "message");
@@ -60,9 +60,10 @@ static wharf_status tell_problems(wharf_req *req, const wharf_json *problems)
     return W->err->current(req);
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status customer_template_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    struct customer_template t = template_of(new_rec);
+    struct customer_template t = customer_template_of(new_rec);
     struct customer_mail mail;
     const wharf_json *data;
     wharf_status s;
@@ -72,16 +73,17 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     s = example_data(req, field_text(new_rec, NOTIFICATION_TEMPLATE_OCCASION), &data);
     if (s == WHARF_OK)
         s = customer_make(req, &t, data, &mail);
-    return s == WHARF_OK && mail.problems ? tell_problems(req, mail.problems) : s;
+    return s == WHARF_OK && mail.problems ? customer_template_tell_problems(req, mail.problems) : s;
 }
 
-const wharf_hooks customer_template_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = check, .ops = WHARF_CREATE | WHARF_UPDATE};
+const wharf_hooks customer_template_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = customer_template_check,
+    .ops = WHARF_CREATE | WHARF_UPDATE};
 
 /* ---- preview and test ---- */
 
 /* Reads a shipment that the caller may see, with the contact who is told of it. */
-static wharf_status data_of(
+static wharf_status customer_template_data_of(
     wharf_req *req, wharf_str shipment_id, const wharf_rec *of, const wharf_json **ret)
 {
     static const char sql[] = "SELECT recipient_contact_id, location_id FROM shipments.shipment"
@@ -114,7 +116,7 @@ static wharf_status data_of(
     return s == WHARF_OK ? customer_data(req, &about, ret) : s;
 }
 
-static wharf_status make(wharf_req *req, struct customer_mail *ret)
+static wharf_status customer_template_make(wharf_req *req, struct customer_mail *ret)
 {
     const wharf_json *body, *data = NULL;
     struct customer_template t;
@@ -129,15 +131,16 @@ static wharf_status make(wharf_req *req, struct customer_mail *ret)
     if (s != WHARF_OK)
         return s;
     shipment = json_text(body, "shipment_id");
-    t = template_of(rec);
-    s = shipment.n ? data_of(req, shipment, rec, &data)
+    t = customer_template_of(rec);
+    s = shipment.n ? customer_template_data_of(req, shipment, rec, &data)
                    : example_data(req, field_text(rec, NOTIFICATION_TEMPLATE_OCCASION), &data);
     if (s == WHARF_OK)
         s = customer_make(req, &t, data, ret);
-    return s == WHARF_OK && ret->problems ? tell_problems(req, ret->problems) : s;
+    return s == WHARF_OK && ret->problems ? customer_template_tell_problems(req, ret->problems) : s;
 }
 
-static void answer(wharf_req *req, const char *message, const struct customer_mail *m)
+static void customer_template_answer(
+    wharf_req *req, const char *message, const struct customer_mail *m)
 {
     wharf_out *out = W->req->respond(req, 200, message);
 
@@ -153,10 +156,10 @@ static void answer(wharf_req *req, const char *message, const struct customer_ma
 wharf_status customer_preview(wharf_req *req, void *arg)
 {
     struct customer_mail mail;
-    wharf_status s = make(req, &mail);
+    wharf_status s = customer_template_make(req, &mail);
 
     if (s == WHARF_OK)
-        answer(req, "Notification template previewed", &mail);
+        customer_template_answer(req, "Notification template previewed", &mail);
     return s;
 }
 
@@ -193,7 +196,7 @@ wharf_status customer_test(wharf_req *req, void *arg)
     wharf_status s = own_address(req, &address);
 
     if (s == WHARF_OK)
-        s = make(req, &mail);
+        s = customer_template_make(req, &mail);
     if (s != WHARF_OK)
         return s;
     m.to = &address;
@@ -203,6 +206,6 @@ wharf_status customer_test(wharf_req *req, void *arg)
     m.html = mail.html;
     s = notifications_mail->send(req, &m, NULL);
     if (s == WHARF_OK)
-        answer(req, "Notification template sent to yourself", &mail);
+        customer_template_answer(req, "Notification template sent to yourself", &mail);
     return s;
 }

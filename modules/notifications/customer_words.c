@@ -6,7 +6,8 @@
 
 #include "notifications.gen.h"
 
-static wharf_str wish_of(wharf_req *req, const struct customer_template *t, const wharf_json *data)
+static wharf_str customer_words_wish_of(
+    wharf_req *req, const struct customer_template *t, const wharf_json *data)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str text;
@@ -70,7 +71,7 @@ static wharf_str with_html_link(wharf_req *req, wharf_str html, wharf_str langua
 }
 
 /* Makes one line of at most SUBJECT_MAX characters. */
-static wharf_str one_line(wharf_req *req, wharf_str s)
+static wharf_str customer_words_one_line(wharf_req *req, wharf_str s)
 {
     char *to = W->mem->alloc(req, s.n + 1);
     size_t n = 0, characters = 0;
@@ -101,7 +102,7 @@ static void take_texts(wharf_req *req, const struct customer_template *t, const 
 
     ret->missing = json_is_null(W->json->get(report, "missing")) ? NULL
                                                                  : W->json->get(report, "missing");
-    ret->subject = one_line(req, json_text(report, "subject"));
+    ret->subject = customer_words_one_line(req, json_text(report, "subject"));
     ret->text = with_link(req, json_text(report, "text"), t->language, url);
     none = json_text(report, "html");
     ret->html = none.n ? with_html_link(req, none, t->language, url) : html_of_text(req, ret->text);
@@ -112,7 +113,7 @@ wharf_status customer_make(wharf_req *req, const struct customer_template *t,
 {
     const wharf_draw_wish wish = {.head = WHARF_HEAD(wharf_draw_wish),
         .format = WHARF_DRAW_WORDS,
-        .request = wish_of(req, t, data)};
+        .request = customer_words_wish_of(req, t, data)};
     wharf_draw_made made = {.head = WHARF_HEAD(wharf_draw_made)};
     const wharf_json *report;
     wharf_status s = customers_draw->draw(req, &wish, &made);

@@ -38,7 +38,7 @@ wharf_str notification_keep(wharf_str text)
     return (wharf_str){to, text.n};
 }
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void notification_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     notifications_self = self;
     MIGRATIONS(api, d);
@@ -53,7 +53,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     users_declare(d, api);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status notification_start(wharf_plugin *self, wharf_req *req)
 {
     wharf_status s;
 
@@ -72,8 +72,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = notification_declare,
+        .start = notification_start};
 
     notifications_host = host;
     return &desc;

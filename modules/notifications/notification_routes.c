@@ -4,7 +4,7 @@
 
 #include "notifications.gen.h"
 
-static wharf_status judge(wharf_req *req, const wharf_rec *rec)
+static wharf_status notification_judge(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str status = field_text(rec, NOTIFICATION_STATUS),
               reason = field_text(rec, NOTIFICATION_REASON);
@@ -28,7 +28,7 @@ wharf_status notification_resend(wharf_req *req, void *arg)
     W->req->param(req, "notification", &id);
     s = W->res->fetch(req, "notification", id, 0, &rec);
     if (s == WHARF_OK)
-        s = judge(req, rec);
+        s = notification_judge(req, rec);
     if (s != WHARF_OK)
         return s;
     args[0] = val_text(W->req->organization(req));

@@ -5,7 +5,8 @@
 
 #include "notifications.gen.h"
 
-static void count(wharf_req *req, wharf_str kind, wharf_str channel, const char *status)
+static void notification_rows_count(
+    wharf_req *req, wharf_str kind, wharf_str channel, const char *status)
 {
     notifications_metrics->count(req, WHARF_S("wharf_notifications"),
         W->mem->format(req, "kind=\"%.*s\",channel=\"%.*s\",status=\"%s\"", (int)kind.n, kind.p,
@@ -13,7 +14,7 @@ static void count(wharf_req *req, wharf_str kind, wharf_str channel, const char 
         1);
 }
 
-static wharf_status tell(wharf_req *req, wharf_str id, const char *status)
+static wharf_status notification_rows_tell(wharf_req *req, wharf_str id, const char *status)
 {
     if (!strcmp(status, "sent"))
         return W->event->emit(req, "notification.sent", "notification", id, NULL);
@@ -56,8 +57,8 @@ wharf_status notification_add(wharf_req *req, const struct notification *n, whar
     *ret_id = s == WHARF_OK && W->db->count(rows) ? id : WHARF_S("");
     if (s != WHARF_OK || !ret_id->n)
         return s;
-    count(req, z(n->kind), z(n->channel), n->status);
-    return tell(req, id, n->status);
+    notification_rows_count(req, z(n->kind), z(n->channel), n->status);
+    return notification_rows_tell(req, id, n->status);
 }
 
 wharf_status notification_end(wharf_req *req, wharf_str id, const char *status, const char *reason)
@@ -76,8 +77,8 @@ wharf_status notification_end(wharf_req *req, wharf_str id, const char *status, 
 
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
-    count(req, row_text(rows, 0, 0), row_text(rows, 0, 1), status);
-    return tell(req, id, status);
+    notification_rows_count(req, row_text(rows, 0, 0), row_text(rows, 0, 1), status);
+    return notification_rows_tell(req, id, status);
 }
 
 wharf_status notification_tried(wharf_req *req, wharf_str id, int64_t next_us)

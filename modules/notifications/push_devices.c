@@ -9,7 +9,7 @@
 /* ---- who may ---- */
 
 /* Finds the user of the path: oneself, or with users:write anybody. */
-static wharf_status find_user(wharf_req *req, wharf_str *ret_id)
+static wharf_status push_devices_find_user(wharf_req *req, wharf_str *ret_id)
 {
     const wharf_rec *rec;
     wharf_status s = WHARF_OK;
@@ -40,7 +40,7 @@ static wharf_status keep_to_most(wharf_req *req, wharf_str user_id)
 }
 
 /* Removes the oldest tokens, which stand first, where a new browser has no room beside them. */
-static wharf_status make_room(wharf_req *req, wharf_str user_id)
+static wharf_status push_devices_make_room(wharf_req *req, wharf_str user_id)
 {
     static const char sql[] =
         "UPDATE wharf.user SET fcm_tokens = fcm_tokens - 0, version = version + 1 WHERE "
@@ -50,7 +50,7 @@ static wharf_status make_room(wharf_req *req, wharf_str user_id)
     return query_about(req, sql, user_id, NULL);
 }
 
-static wharf_status user_written(
+static wharf_status push_devices_user_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const tokens[] = {"fcm_tokens"};
@@ -65,8 +65,9 @@ static wharf_status user_written(
     return keep_to_most(req, W->res->id(new_rec));
 }
 
-const wharf_hooks push_user_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = user_written, .ops = WHARF_UPDATE | WHARF_DELETE};
+const wharf_hooks push_user_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = push_devices_user_written,
+    .ops = WHARF_UPDATE | WHARF_DELETE};
 
 /* ---- a subscription ---- */
 
@@ -83,7 +84,7 @@ static wharf_status check_endpoint(wharf_req *req, wharf_str endpoint)
 }
 
 /* Returns a name of the endpoint that says nothing of it. */
-static wharf_str hash_of(wharf_req *req, wharf_str endpoint)
+static wharf_str push_devices_hash_of(wharf_req *req, wharf_str endpoint)
 {
     unsigned char hash[32];
 
@@ -139,8 +140,8 @@ static wharf_status subscription_check(
 const wharf_hooks push_subscription_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .check = subscription_check, .ops = WHARF_CREATE};
 
-static wharf_status make(wharf_req *req, wharf_str user_id, const wharf_json *body, wharf_str hash,
-    const wharf_rec **ret_rec)
+static wharf_status push_devices_make(wharf_req *req, wharf_str user_id, const wharf_json *body,
+    wharf_str hash, const wharf_rec **ret_rec)
 {
     const wharf_json *keys = W->json->get(body, "keys"), *row;
     wharf_str endpoint = json_text(body, "endpoint");
@@ -170,7 +171,7 @@ wharf_status push_subscribe(wharf_req *req, void *arg)
     wharf_str user, endpoint, hash;
     const wharf_rec *rec = NULL;
     const char *problem;
-    wharf_status s = find_user(req, &user);
+    wharf_status s = push_devices_find_user(req, &user);
 
     if (s == WHARF_OK)
         s = W->req->body(req, &body);
@@ -182,15 +183,15 @@ wharf_status push_subscribe(wharf_req *req, void *arg)
     problem = push_service->keys_problem(req, json_text(keys, "p256dh"), json_text(keys, "auth"));
     if (problem)
         s = W->err->add(req, ERR_VALIDATION_FAILED, "keys", "keys: %s", problem);
-    hash = hash_of(req, endpoint);
+    hash = push_devices_hash_of(req, endpoint);
     if (s == WHARF_OK)
         s = W->db->lock(req, "notifications.endpoint", hash);
     if (s == WHARF_OK)
         s = remove_same(req, hash);
     if (s == WHARF_OK)
-        s = make_room(req, user);
+        s = push_devices_make_room(req, user);
     if (s == WHARF_OK)
-        s = make(req, user, body, hash, &rec);
+        s = push_devices_make(req, user, body, hash, &rec);
     if (s == WHARF_OK)
         s = keep_to_most(req, user);
     if (s == WHARF_OK)
@@ -203,7 +204,7 @@ wharf_status push_unsubscribe(wharf_req *req, void *arg)
     wharf_str user, id = WHARF_S("");
     const wharf_rec *rec;
     wharf_out *out;
-    wharf_status s = find_user(req, &user);
+    wharf_status s = push_devices_find_user(req, &user);
 
     W->req->param(req, "subscription", &id);
     if (s == WHARF_OK)

@@ -37,7 +37,7 @@ struct sender {
     int64_t due_ms;
 };
 
-static void *need(void *memory)
+static void *push_send_need(void *memory)
 {
     if (!memory)
         abort();
@@ -74,7 +74,7 @@ static wharf_status remove_address(wharf_req *req, const struct address *a)
     return s;
 }
 
-static wharf_status note(
+static wharf_status push_send_note(
     wharf_req *req, const struct sender *g, const struct address *a, const wharf_push_result *r)
 {
     static const char *const outcomes[] = {[WHARF_PUSH_TAKEN] = "taken",
@@ -99,14 +99,15 @@ static wharf_status note(
 }
 
 /* Notes it and forgets it. What can't be noted is made again when its lease is over. */
-static void settle(wharf_req *req, struct sender *g, struct address *a, const wharf_push_result *r)
+static void push_send_settle(
+    wharf_req *req, struct sender *g, struct address *a, const wharf_push_result *r)
 {
     wharf_status s = notifications_events->act_for(req, z(a->job->organization));
 
     if (s == WHARF_OK)
         s = W->db->begin(req);
     if (s == WHARF_OK) {
-        s = note(req, g, a, r);
+        s = push_send_note(req, g, a, r);
         if (s != WHARF_OK || W->db->commit(req) != WHARF_OK)
             W->db->rollback(req);
     }
@@ -120,7 +121,7 @@ static void settle(wharf_req *req, struct sender *g, struct address *a, const wh
 }
 
 /* Ends what is over; waits for it at most so long. */
-static void collect(wharf_req *req, struct sender *g, int64_t wait_ms)
+static void push_send_collect(wharf_req *req, struct sender *g, int64_t wait_ms)
 {
     wharf_push_result r = {.head = WHARF_HEAD(wharf_push_result)};
     wharf_fetch *f;
@@ -130,7 +131,7 @@ static void collect(wharf_req *req, struct sender *g, int64_t wait_ms)
             push_fetch->done(req, f);
     }
     while (push_service->next(req, g->pusher, &r))
-        settle(req, g, r.tag, &r);
+        push_send_settle(req, g, r.tag, &r);
 }
 
 /* ---- sending ---- */
@@ -155,22 +156,22 @@ enum {
     C_AUTH
 };
 
-static struct address *address_of(const wharf_rows *rows, size_t r, struct job *job)
+static struct address *push_send_address_of(const wharf_rows *rows, size_t r, struct job *job)
 {
-    struct address *a = need(calloc(1, sizeof(*a)));
+    struct address *a = push_send_need(calloc(1, sizeof(*a)));
     wharf_str token = row_text(rows, r, C_TOKEN);
 
     a->job = job;
     snprintf(a->name, sizeof(a->name), "%s", row_text(rows, r, C_ADDRESS).p);
     snprintf(a->subscription, sizeof(a->subscription), "%s", row_text(rows, r, C_SUBSCRIPTION).p);
     if (token.n)
-        a->token = need(strdup(token.p));
+        a->token = push_send_need(strdup(token.p));
     return a;
 }
 
 static struct job *job_of(const wharf_rows *rows, size_t r)
 {
-    struct job *job = need(calloc(1, sizeof(*job)));
+    struct job *job = push_send_need(calloc(1, sizeof(*job)));
 
     snprintf(
         job->organization, sizeof(job->organization), "%s", row_text(rows, r, C_ORGANIZATION).p);
@@ -187,7 +188,8 @@ static bool unseal(wharf_req *req, const wharf_rows *rows, size_t r, size_t colu
         row_text(rows, r, C_SUBSCRIPTION), row_text(rows, r, column), ret);
 }
 
-static size_t data_of(const wharf_rows *rows, size_t r, wharf_str *names, wharf_str *values)
+static size_t push_send_data_of(
+    const wharf_rows *rows, size_t r, wharf_str *names, wharf_str *values)
 {
     static const char *const all[DATA_MOST] = {
         "event_id", "event_type", "resource_type", "resource_id", "location_id"};
@@ -204,7 +206,7 @@ static size_t data_of(const wharf_rows *rows, size_t r, wharf_str *names, wharf_
     return n;
 }
 
-static void send(
+static void push_send_send(
     wharf_req *req, struct sender *g, const wharf_rows *rows, size_t r, struct address *a)
 {
     static const wharf_push_result sealed = {
@@ -218,7 +220,7 @@ static void send(
         .body = row_text(rows, r, C_BODY),
         .names = names,
         .values = values,
-        .n_data = data_of(rows, r, names, values),
+        .n_data = push_send_data_of(rows, r, names, values),
         .topic = W->mem->format(req, "%s %s %s", a->job->organization,
             row_text(rows, r, C_RESOURCE_TYPE).p, row_text(rows, r, C_RESOURCE).p),
         .organization = z(a->job->organization),
@@ -229,13 +231,13 @@ static void send(
     if (!a->token &&
         (!unseal(req, rows, r, C_ENDPOINT, &m.endpoint) ||
             !unseal(req, rows, r, C_P256DH, &m.p256dh) || !unseal(req, rows, r, C_AUTH, &m.auth))) {
-        settle(req, g, a, &sealed);
+        push_send_settle(req, g, a, &sealed);
         return;
     }
     push_service->send(req, g->pusher, &m);
 }
 
-static wharf_status claim(wharf_req *req, struct sender *g)
+static wharf_status push_send_claim(wharf_req *req, struct sender *g)
 {
     static const char sql[] =
         "SELECT organization_id, id, user_id, event_id, event_type, resource_type, resource_id, "
@@ -256,11 +258,11 @@ static wharf_status claim(wharf_req *req, struct sender *g)
     for (size_t i = 0; i < n; i++) {
         if (!job || !is(row_text(rows, i, C_ID), job->id))
             job = job_of(rows, i);
-        list[i] = address_of(rows, i, job);
+        list[i] = push_send_address_of(rows, i, job);
         job->pending++;
     }
     for (size_t i = 0; i < n; i++)
-        send(req, g, rows, i, list[i]);
+        push_send_send(req, g, rows, i, list[i]);
     g->due_ms = 0;
     if (n)
         return WHARF_OK;
@@ -271,13 +273,13 @@ static wharf_status claim(wharf_req *req, struct sender *g)
 
 /* ---- the loop ---- */
 
-static void round_of(wharf_req *req, struct sender *g)
+static void push_send_round_of(wharf_req *req, struct sender *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);
 
     g->due_ms = LOOK_MS;
-    collect(req, g, 0);
-    if (g->running < RUNNING_MOST && claim(req, g) != WHARF_OK)
+    push_send_collect(req, g, 0);
+    if (g->running < RUNNING_MOST && push_send_claim(req, g) != WHARF_OK)
         g->due_ms = AWAY_MS; /* the database is away */
     W->err->clear(req);
     W->mem->scope_end(req, scope);
@@ -285,7 +287,7 @@ static void round_of(wharf_req *req, struct sender *g)
 
 /* Winds up: what runs is given some time to end; what does not is sent again by whoever comes
  * next. */
-static void wind_up(wharf_req *req, struct sender *g)
+static void push_send_wind_up(wharf_req *req, struct sender *g)
 {
     static const char sql[] = "SELECT notifications.push_interrupt($1::text)";
     int64_t until = W->req->now_us(req) + END_US;
@@ -293,7 +295,7 @@ static void wind_up(wharf_req *req, struct sender *g)
     const wharf_rows *rows;
 
     while (g->running && W->req->now_us(req) < until) {
-        collect(req, g, 100);
+        push_send_collect(req, g, 100);
         notifications_events->wait(req, 0); /* reads the clock */
     }
     query_alone(req, sql, &server, 1, &rows);
@@ -302,16 +304,16 @@ static void wind_up(wharf_req *req, struct sender *g)
 
 wharf_status user_push_run(wharf_req *req, void *arg)
 {
-    struct sender *g = need(calloc(1, sizeof(*g)));
+    struct sender *g = push_send_need(calloc(1, sizeof(*g)));
     wharf_push_account account = user_push_account();
 
     g->pusher = push_service->open(req, &account);
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "nsnd").p);
     while (!W->req->cancelled(req)) {
-        round_of(req, g);
+        push_send_round_of(req, g);
         notifications_events->wait(req, g->due_ms);
     }
-    wind_up(req, g);
+    push_send_wind_up(req, g);
     push_service->close(req, g->pusher);
     free(g);
     return WHARF_OK;

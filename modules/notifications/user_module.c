@@ -8,7 +8,7 @@ const wharf_cron_api *push_cron;
 const wharf_fetch_api *push_fetch;
 const wharf_push_api *push_service;
 
-static wharf_str setting(const char *name)
+static wharf_str user_setting(const char *name)
 {
     wharf_str text;
 
@@ -17,17 +17,17 @@ static wharf_str setting(const char *name)
 
 bool push_phones(void)
 {
-    return setting("fcm.service_account").n > 0;
+    return user_setting("fcm.service_account").n > 0;
 }
 
 wharf_push_account user_push_account(void)
 {
     return (wharf_push_account){.head = WHARF_HEAD(wharf_push_account),
-        .file = setting("fcm.service_account"),
-        .project = setting("fcm.project"),
-        .token_uri = setting("fcm.token_uri"),
-        .endpoint = setting("fcm.endpoint"),
-        .contact = setting("web_push.contact")};
+        .file = user_setting("fcm.service_account"),
+        .project = user_setting("fcm.project"),
+        .token_uri = user_setting("fcm.token_uri"),
+        .endpoint = user_setting("fcm.endpoint"),
+        .contact = user_setting("web_push.contact")};
 }
 
 void users_declare(wharf_decl *d, const wharf_decl_api *api)

@@ -24,7 +24,7 @@ struct chunk {
     size_t *newer; /* the next event of the same row; n: none */
 };
 
-static bool *told(const struct chunk *c, size_t event, size_t listener)
+static bool *user_step_told(const struct chunk *c, size_t event, size_t listener)
 {
     return &c->told[event * c->n_listeners + listener];
 }
@@ -63,7 +63,7 @@ static bool wants_any(const struct chunk *c, const struct listener *l)
     return false;
 }
 
-static wharf_status read_listeners(wharf_req *req, struct chunk *c)
+static wharf_status user_step_read_listeners(wharf_req *req, struct chunk *c)
 {
     static const char sql[] = QUERY_USER_LISTENERS;
     const wharf_val args[] = {val_text(W->req->organization(req)), val_bool(push_phones())};
@@ -115,9 +115,10 @@ static void find_told(wharf_req *req, struct chunk *c)
     c->told = W->mem->alloc(req, c->n * c->n_listeners * sizeof(*c->told) + 1);
     for (size_t i = 0; i < c->n; i++) {
         for (size_t k = 0; telling(c->events[i]) && k < c->n_listeners; k++)
-            *told(c, i, k) = wants(&c->listeners[k], c->events[i]->type) &&
-                             !caused_by(c->events[i], &c->listeners[k]) &&
-                             notifications_events->sees(c->listeners[k].reader, c->events[i]);
+            *user_step_told(c, i, k) = wants(&c->listeners[k], c->events[i]->type) &&
+                                       !caused_by(c->events[i], &c->listeners[k]) &&
+                                       notifications_events->sees(
+                                           c->listeners[k].reader, c->events[i]);
     }
 }
 
@@ -138,7 +139,7 @@ static void find_newer(wharf_req *req, struct chunk *c)
 static bool replaced(const struct chunk *c, size_t event, size_t listener)
 {
     for (size_t j = c->newer[event]; j < c->n; j = c->newer[j]) {
-        if (*told(c, j, listener))
+        if (*user_step_told(c, j, listener))
             return true;
     }
     return false;
@@ -146,14 +147,14 @@ static bool replaced(const struct chunk *c, size_t event, size_t listener)
 
 /* ---- rows ---- */
 
-static void count(wharf_req *req, const char *status, int64_t n)
+static void user_step_count(wharf_req *req, const char *status, int64_t n)
 {
     if (n)
         notifications_metrics->count(req, WHARF_S("wharf_notifications"),
             W->mem->format(req, "kind=\"user\",channel=\"push\",status=\"%s\"", status), (double)n);
 }
 
-static void put_row(
+static void user_step_put_row(
     wharf_req *req, wharf_out *rows, const struct chunk *c, size_t event, size_t listener)
 {
     const wharf_event *e = c->events[event];
@@ -181,7 +182,7 @@ static void put_row(
     W->json->close(rows);
 }
 
-static wharf_status add(wharf_req *req, wharf_out *rows)
+static wharf_status user_step_add(wharf_req *req, wharf_out *rows)
 {
     static const char sql[] = QUERY_USER_ADD;
     const wharf_val args[] = {val_text(W->req->organization(req)),
@@ -191,7 +192,7 @@ static wharf_status add(wharf_req *req, wharf_out *rows)
 
     if (s != WHARF_OK)
         return s;
-    count(req, "skipped", row_int(sums, 0, 0));
+    user_step_count(req, "skipped", row_int(sums, 0, 0));
     notifications_events->wake(req);
     return WHARF_OK;
 }
@@ -202,7 +203,7 @@ wharf_status user_step(
     struct chunk c = {.events = events, .n = n};
     wharf_out *rows = W->json->writer(req);
     bool any = false;
-    wharf_status s = read_listeners(req, &c);
+    wharf_status s = user_step_read_listeners(req, &c);
 
     memset(outcomes, WHARF_STEP_SKIPPED, n);
     if (s != WHARF_OK || !c.n_listeners)
@@ -215,13 +216,13 @@ wharf_status user_step(
     W->json->open(rows, NULL, '[');
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < c.n_listeners; k++) {
-            if (!*told(&c, i, k))
+            if (!*user_step_told(&c, i, k))
                 continue;
-            put_row(req, rows, &c, i, k);
+            user_step_put_row(req, rows, &c, i, k);
             outcomes[i] = WHARF_STEP_COMPLETED;
             any = true;
         }
     }
     W->json->close(rows);
-    return any ? add(req, rows) : WHARF_OK;
+    return any ? user_step_add(req, rows) : WHARF_OK;
 }

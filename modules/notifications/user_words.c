@@ -23,7 +23,7 @@ static size_t n_words;
 /* ---- reading ---- */
 
 /* Writes the language in small letters: "pt-BR" has the words of "pt". */
-static void code_of(wharf_str language, char code[CODE])
+static void user_words_code_of(wharf_str language, char code[CODE])
 {
     size_t n = 0;
 
@@ -47,7 +47,7 @@ static void keep_words(const wharf_json *language, const char *of, bool change)
         *one = (struct word){.change = change,
             .key = notification_keep(W->json->key(v)),
             .text = notification_keep(text)};
-        code_of(code, one->code);
+        user_words_code_of(code, one->code);
         n_words++;
     }
 }
@@ -84,7 +84,7 @@ static wharf_str find_word(const char *code, bool change, wharf_str key)
 }
 
 /* Finds "shipment" and "status_changed" of the type in a language. */
-static bool find_words(const char *code, wharf_str type, struct words *ret)
+static bool user_words_find_words(const char *code, wharf_str type, struct words *ret)
 {
     const char *dot = memchr(type.p, '.', type.n);
     size_t n = dot ? (size_t)(dot - type.p) : 0;
@@ -114,8 +114,8 @@ struct words told_words(wharf_req *req, wharf_str type, wharf_str language)
     struct words w = {.language = WHARF_S("en")};
     char code[CODE];
 
-    code_of(language, code);
-    if (find_words(code, type, &w)) {
+    user_words_code_of(language, code);
+    if (user_words_find_words(code, type, &w)) {
         w.language = W->mem->dup(req, code, strlen(code));
         return w;
     }

@@ -25,7 +25,7 @@ static wharf_status device_normalize(wharf_req *req, uint32_t op, wharf_rec *new
     return WHARF_OK;
 }
 
-static bool has(const wharf_json *array, wharf_str id)
+static bool devices_has(const wharf_json *array, wharf_str id)
 {
     wharf_str s;
 
@@ -44,7 +44,7 @@ static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str l
     wharf_out *out;
     wharf_status s;
 
-    if (has(ids, location))
+    if (devices_has(ids, location))
         return WHARF_OK;
     out = org_host->json->builder(req);
     org_host->json->open(out, NULL, '[');
@@ -59,7 +59,8 @@ static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str l
     return s;
 }
 
-static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status devices_settle_locations(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *ids = field_json(rec, DEVICE_LOCATIONS);
     bool before = old_rec && get_truth(old_rec, DEVICE_ALLOW_ALL_LOCATIONS, true), all;
@@ -92,14 +93,14 @@ static wharf_status device_check(
         return s;
     s = scopes_settle(req, old_rec, new_rec, DEVICE_SCOPES, false);
     if (s == WHARF_OK)
-        s = settle_locations(req, old_rec, new_rec);
+        s = devices_settle_locations(req, old_rec, new_rec);
     if (s == WHARF_OK && op == WHARF_CREATE)
         s = limit_rows(req, "org.devices", count_sql, DEVICES_MAX, ERR_DEVICE_TOO_MANY);
     return s;
 }
 
 /* Makes a key with the device's own scopes, as far as its maker has them. */
-static wharf_status make_key(wharf_req *req, const wharf_rec *device, wharf_str *ret_text)
+static wharf_status devices_make_key(wharf_req *req, const wharf_rec *device, wharf_str *ret_text)
 {
     const wharf_json *own = field_json(device, DEVICE_SCOPES), *granted, *body;
     struct scopes scopes = scopes_of(req, own), caller = scopes_of_caller(req);
@@ -134,7 +135,7 @@ static wharf_status device_written(
     if (op == WHARF_CREATE) {
         if (!*issue_key(new_rec))
             return WHARF_OK;
-        s = make_key(req, new_rec, &text);
+        s = devices_make_key(req, new_rec, &text);
         if (s == WHARF_OK)
             org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, val_text(text));
         return s;

@@ -21,7 +21,7 @@ static const wharf_route routes[] = {
     {ROUTE_MEMBER_REMOVE, .handler = members_remove},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void org_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(
@@ -38,7 +38,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "org.directory", 1, 4, &org_directory);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status org_start(wharf_plugin *self, wharf_req *req)
 {
     keys = org_host->service(self, "wharf.keys", 1, 0);
     org_cron = org_host->service(self, "wharf.cron", 1, 0);
@@ -48,8 +48,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = org_declare,
+        .start = org_start};
 
     org_host = host;
     return &desc;

@@ -6,7 +6,7 @@
 
 enum { ARRAY_OVERHEAD = 3 };
 
-static wharf_val live(wharf_req *req)
+static wharf_val org_directory_live(wharf_req *req)
 {
     return val_text(keys->caller(req)->live_organization);
 }
@@ -15,7 +15,7 @@ static wharf_status users(
     wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags)
 {
     static const char sql[] = QUERY_USERS_OF;
-    wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), live(req)};
+    wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), org_directory_live(req)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 3, &rows);
 
@@ -36,11 +36,12 @@ static wharf_status users(
 
 /* Grants new locations, which nobody has yet. One made with a test key is none of the live ones
  * that users and devices have. */
-static wharf_status grant(
+static wharf_status org_directory_grant(
     wharf_req *req, wharf_str principal_id, const wharf_str *location_ids, size_t n)
 {
     static const char sql[] = QUERY_LOCATIONS_GRANT;
-    wharf_val args[3] = {live(req), val_text(principal_id), val_ids(req, location_ids, n)};
+    wharf_val args[3] = {
+        org_directory_live(req), val_text(principal_id), val_ids(req, location_ids, n)};
     const wharf_rows *rows;
     wharf_status s;
 
@@ -54,7 +55,7 @@ static wharf_status grant(
 
 /* Revokes a location. Of one made with a test key only test keys know, and these are rows of the
  * live organization too. */
-static wharf_status revoke(wharf_req *req, wharf_str location_id)
+static wharf_status org_directory_revoke(wharf_req *req, wharf_str location_id)
 {
 #define HOLDERS(type)                                                                              \
     " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM "                       \
@@ -69,7 +70,7 @@ static wharf_status revoke(wharf_req *req, wharf_str location_id)
         "UPDATE wharf.api_key SET location_ids = location_ids - $2::text, version = version + "
         "1" HOLDERS("api_key")};
 #undef HOLDERS
-    wharf_val args[2] = {live(req), val_text(location_id)};
+    wharf_val args[2] = {org_directory_live(req), val_text(location_id)};
     uint64_t all = 0, n = 0;
     wharf_status s = WHARF_OK;
 
@@ -126,7 +127,8 @@ static wharf_status setting_json(wharf_req *req, const char *path, const wharf_j
     return s;
 }
 
-static wharf_status setting(wharf_req *req, const char *path, bool fallback, bool *ret_value)
+static wharf_status org_directory_setting(
+    wharf_req *req, const char *path, bool fallback, bool *ret_value)
 {
     const wharf_json *value;
     wharf_status s = setting_json(req, path, &value);
@@ -156,7 +158,7 @@ static wharf_status country(wharf_req *req, wharf_str *ret_code)
     return s;
 }
 
-static wharf_status locations(
+static wharf_status org_directory_locations(
     wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n)
 {
     static const char all_sql[] =
@@ -167,7 +169,7 @@ static wharf_status locations(
     static const char sql[] =
         "SELECT location_id FROM wharf.principal_location WHERE organization_id = $1::text"
         " AND principal_id = $2::text AND principal_type IN ('user', 'device') ORDER BY 1";
-    wharf_val args[2] = {live(req), val_text(principal_id)};
+    wharf_val args[2] = {org_directory_live(req), val_text(principal_id)};
     const wharf_rows *rows;
     wharf_str *ids;
     wharf_status s = org_host->db->query(req, all_sql, args, 2, &rows);
@@ -204,7 +206,7 @@ static wharf_status owners(
     static const char sql[] =
         "SELECT id, email FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
         " AND status = 'active' AND deleted_at IS NULL ORDER BY created_at, id";
-    wharf_val organization = live(req);
+    wharf_val organization = org_directory_live(req);
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &organization, 1, &rows);
 
@@ -218,7 +220,7 @@ static wharf_status owners(
 static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n)
 {
     static const char sql[] = QUERY_ADMINISTRATORS;
-    wharf_val organization = live(req);
+    wharf_val organization = org_directory_live(req);
     const wharf_str *ids;
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &organization, 1, &rows);
@@ -235,7 +237,7 @@ static wharf_status listeners(
     static const char sql[] =
         "SELECT email FROM wharf.user WHERE organization_id = $1::text AND status = 'active'"
         " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
-    const wharf_val args[] = {live(req), wharf_text(type)};
+    const wharf_val args[] = {org_directory_live(req), wharf_text(type)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
@@ -244,6 +246,6 @@ static wharf_status listeners(
     return s;
 }
 
-const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant,
-    setting, country, locations, setting_json, email_form, phone_form, owners, administrators,
-    listeners, phone_form_in, revoke};
+const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users,
+    org_directory_grant, org_directory_setting, country, org_directory_locations, setting_json,
+    email_form, phone_form, owners, administrators, listeners, phone_form_in, org_directory_revoke};

@@ -43,7 +43,7 @@ wharf_status limit_rows(
 
 /* ---- locations ---- */
 
-static bool reaches(const wharf_caller *who, wharf_str id)
+static bool org_keys_reaches(const wharf_caller *who, wharf_str id)
 {
     for (size_t i = 0; i < who->n_locations; i++) {
         if (same(who->locations[i], id))
@@ -52,7 +52,7 @@ static bool reaches(const wharf_caller *who, wharf_str id)
     return who->all_locations;
 }
 
-static bool holds(const wharf_json *array, wharf_str id)
+static bool org_keys_holds(const wharf_json *array, wharf_str id)
 {
     wharf_str s;
 
@@ -71,7 +71,8 @@ wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const whar
 
     for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e;
          e = org_host->json->next(e)) {
-        if (org_host->json->text(e, &id) && !holds(already, id) && !reaches(who, id))
+        if (org_host->json->text(e, &id) && !org_keys_holds(already, id) &&
+            !org_keys_reaches(who, id))
             org_host->err->add(req, ERR_LOCATION_ACCESS, id.p, NULL);
     }
     return org_host->err->current(req);
@@ -252,7 +253,7 @@ static wharf_status settle_mode(wharf_req *req, wharf_rec *rec, bool *ret_test)
     return *ret_test ? keys->test_organization(req, &twin) : WHARF_OK;
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status org_keys_check_create(wharf_req *req, wharf_rec *rec)
 {
     static const char count_sql[] =
         "SELECT count(*) FROM wharf.api_key WHERE organization_id = $1::text"
@@ -323,7 +324,7 @@ static wharf_status update_by_call(wharf_req *req, wharf_str id, struct key_call
 
 /* ---- changing ---- */
 
-static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status org_keys_check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const struct key_call *call = key_call(rec);
     struct security rules;
@@ -360,7 +361,8 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
 static wharf_status key_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
+    return op == WHARF_CREATE ? org_keys_check_create(req, new_rec)
+                              : org_keys_check_update(req, old_rec, new_rec);
 }
 
 static wharf_status key_written(
@@ -414,7 +416,7 @@ const wharf_hooks key_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- routes ---- */
 
-static wharf_status find_key(
+static wharf_status org_keys_find_key(
     wharf_req *req, wharf_str id, const wharf_rec **ret, wharf_str *ret_status)
 {
     wharf_str mode = {"", 0};
@@ -429,7 +431,7 @@ static wharf_status find_key(
     return WHARF_OK;
 }
 
-static wharf_status revoke(wharf_req *req, wharf_str id)
+static wharf_status org_keys_revoke(wharf_req *req, wharf_str id)
 {
     struct key_call call = {.doing = REVOKE};
     wharf_status s = update_by_call(req, id, &call);
@@ -448,13 +450,13 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
     if (!same(id, keys->caller(req)->key_id) &&
         org_host->req->need_scope(req, "api_keys:write") != WHARF_OK)
         return org_host->err->current(req);
-    s = find_key(req, id, &rec, &status);
+    s = org_keys_find_key(req, id, &rec, &status);
     if (s == WHARF_OK && same(status, WHARF_S("revoked")))
         s = org_host->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     if (s == WHARF_OK)
         s = reach_key(req, rec);
     if (s == WHARF_OK)
-        s = revoke(req, id);
+        s = org_keys_revoke(req, id);
     if (s != WHARF_OK)
         return s;
     out = org_host->req->respond(req, 200, "API key deleted");
@@ -481,7 +483,7 @@ wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal
 
     for (size_t i = 0; s == WHARF_OK && i < org_host->db->count(rows); i++) {
         if (row_get_text(rows, i, 0, &id))
-            s = revoke(req, id);
+            s = org_keys_revoke(req, id);
     }
     return s;
 }
@@ -560,7 +562,7 @@ static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
     return s == WHARF_OK ? locations_allowed(req, field_json(old, API_KEY_LOCATION_IDS), NULL) : s;
 }
 
-static wharf_status retire(
+static wharf_status org_keys_retire(
     wharf_req *req, const wharf_rec *old, int64_t overlap_s, wharf_str successor)
 {
     struct key_call call = {.doing = ROTATE,
@@ -611,7 +613,7 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
     sent = org_host->json->get(body, "overlap_seconds");
     if (sent)
         org_host->json->integer(sent, &overlap);
-    s = find_key(req, id, &old, &status);
+    s = org_keys_find_key(req, id, &old, &status);
     if (s == WHARF_OK && !same(status, WHARF_S("active")))
         s = org_host->err->fail(req, ERR_API_KEY_INACTIVE, NULL, NULL);
     if (s == WHARF_OK)
@@ -621,7 +623,7 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = keys_make(req, successor, false, &fresh, &text);
     if (s == WHARF_OK)
-        s = retire(req, old, overlap, org_host->res->id(fresh));
+        s = org_keys_retire(req, old, overlap, org_host->res->id(fresh));
     if (s != WHARF_OK)
         return s;
     org_host->req->created(

@@ -10,7 +10,7 @@ struct ids {
     size_t n;
 };
 
-static bool among(const struct ids *list, wharf_str id)
+static bool org_members_among(const struct ids *list, wharf_str id)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (same(list->items[i], id))
@@ -20,7 +20,7 @@ static bool among(const struct ids *list, wharf_str id)
 }
 
 /* Reads an id or an array of ids, each once. */
-static struct ids read_ids(wharf_req *req, const wharf_json *v)
+static struct ids org_members_read_ids(wharf_req *req, const wharf_json *v)
 {
     struct ids list = {org_host->mem->alloc(req, (USERS_AT_ONCE + 1) * sizeof(wharf_str)), 0};
     wharf_str id;
@@ -32,7 +32,7 @@ static struct ids read_ids(wharf_req *req, const wharf_json *v)
     else
         for (const wharf_json *e = org_host->json->at(v, 0); e && list.n < USERS_AT_ONCE;
              e = org_host->json->next(e)) {
-            if (org_host->json->text(e, &id) && !among(&list, id))
+            if (org_host->json->text(e, &id) && !org_members_among(&list, id))
                 list.items[list.n++] = id;
         }
     return list;
@@ -55,7 +55,8 @@ static wharf_status check_known(
 }
 
 /* Changes the user through the resource, so that the user's change log and event say it. */
-static wharf_status change(wharf_req *req, wharf_str user, wharf_str location, const char *verb)
+static wharf_status org_members_change(
+    wharf_req *req, wharf_str user, wharf_str location, const char *verb)
 {
     wharf_out *out = org_host->json->builder(req);
     const wharf_json *body;
@@ -75,7 +76,7 @@ static wharf_status change(wharf_req *req, wharf_str user, wharf_str location, c
 
 static wharf_status add_user(wharf_req *req, wharf_str user, wharf_str location)
 {
-    return change(req, user, location, "add");
+    return org_members_change(req, user, location, "add");
 }
 
 /* Removes the user from the location. Owners and developers reach every location; whoever reaches
@@ -92,7 +93,7 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
     if (same(role, WHARF_S("owner")) || same(role, WHARF_S("developer")))
         return org_host->err->fail(
             req, ERR_ROLE_ACCESS, NULL, "Owners and developers reach every location");
-    return change(req, user, location, "remove");
+    return org_members_change(req, user, location, "remove");
 }
 
 /* Reads who is there by name, for `overwrite`. */
@@ -116,7 +117,7 @@ static wharf_status present(wharf_req *req, wharf_str location, struct ids *ret)
 
 /* ---- the location: 404, 403, and the answer ---- */
 
-static wharf_status find_location(wharf_req *req, wharf_str *ret_id)
+static wharf_status org_members_find_location(wharf_req *req, wharf_str *ret_id)
 {
     const wharf_rec *rec;
 
@@ -129,7 +130,7 @@ static wharf_status find_location(wharf_req *req, wharf_str *ret_id)
     return org_host->res->fetch(req, "location", *ret_id, 0, &rec);
 }
 
-static wharf_status answer(wharf_req *req, wharf_str id, wharf_status s)
+static wharf_status org_members_answer(wharf_req *req, wharf_str id, wharf_status s)
 {
     const wharf_rec *rec;
 
@@ -156,7 +157,7 @@ static wharf_status check_lists(wharf_req *req, const wharf_json *body, const st
         return org_host->err->fail(
             req, ERR_VALIDATION_FAILED, "users", "send users, or add and remove, not both");
     for (size_t i = 0; i < add->n; i++) {
-        if (among(remove, add->items[i]))
+        if (org_members_among(remove, add->items[i]))
             org_host->err->add(req, ERR_VALIDATION_FAILED,
                 org_host->mem->format(req, "add.%zu", i).p,
                 "%.*s is also in remove; send it in one of them", (int)add->items[i].n,
@@ -181,18 +182,18 @@ wharf_status members_change(wharf_req *req, void *arg)
     wharf_status s;
 
     org_host->req->body(req, &body);
-    add = read_ids(req, org_host->json->get(body, "add"));
-    remove = read_ids(req, org_host->json->get(body, "remove"));
-    users = read_ids(req, org_host->json->get(body, "users"));
+    add = org_members_read_ids(req, org_host->json->get(body, "add"));
+    remove = org_members_read_ids(req, org_host->json->get(body, "remove"));
+    users = org_members_read_ids(req, org_host->json->get(body, "users"));
     if (org_host->json->get(body, "overwrite"))
         org_host->json->truth(org_host->json->get(body, "overwrite"), &overwrite);
-    s = find_location(req, &location);
+    s = org_members_find_location(req, &location);
     if (s == WHARF_OK)
         s = check_lists(req, body, &add, &remove, &users);
     if (s == WHARF_OK && overwrite && org_host->json->get(body, "users"))
         s = present(req, location, &before);
     for (size_t i = 0; s == WHARF_OK && i < before.n; i++) {
-        if (!among(&users, before.items[i]))
+        if (!org_members_among(&users, before.items[i]))
             s = remove_user(req, before.items[i], location);
     }
     for (size_t i = 0; s == WHARF_OK && i < remove.n; i++)
@@ -201,23 +202,23 @@ wharf_status members_change(wharf_req *req, void *arg)
         s = add_user(req, add.items[i], location);
     for (size_t i = 0; s == WHARF_OK && i < users.n; i++)
         s = add_user(req, users.items[i], location);
-    return answer(req, location, s);
+    return org_members_answer(req, location, s);
 }
 
 wharf_status members_add(wharf_req *req, void *arg)
 {
     wharf_str location, user = {"", 0};
-    wharf_status s = find_location(req, &location);
+    wharf_status s = org_members_find_location(req, &location);
 
     org_host->req->param(req, "user", &user);
-    return answer(req, location, s == WHARF_OK ? add_user(req, user, location) : s);
+    return org_members_answer(req, location, s == WHARF_OK ? add_user(req, user, location) : s);
 }
 
 wharf_status members_remove(wharf_req *req, void *arg)
 {
     wharf_str location, user = {"", 0};
-    wharf_status s = find_location(req, &location);
+    wharf_status s = org_members_find_location(req, &location);
 
     org_host->req->param(req, "user", &user);
-    return answer(req, location, s == WHARF_OK ? remove_user(req, user, location) : s);
+    return org_members_answer(req, location, s == WHARF_OK ? remove_user(req, user, location) : s);
 }

@@ -119,7 +119,7 @@ struct making {
     wharf_str key_text;
 };
 
-static wharf_status create(
+static wharf_status organization_create(
     wharf_req *req, const char *resource, wharf_out *body, const wharf_rec **ret)
 {
     const wharf_json *v;
@@ -128,7 +128,7 @@ static wharf_status create(
     return s == WHARF_OK ? org_host->res->create(req, resource, v, ret) : s;
 }
 
-static wharf_status make_row(wharf_req *req, struct making *m)
+static wharf_status organization_make_row(wharf_req *req, struct making *m)
 {
     wharf_out *body = org_host->json->builder(req);
     wharf_status s;
@@ -138,7 +138,7 @@ static wharf_status make_row(wharf_req *req, struct making *m)
     org_host->json->put(body, "name", val_json(org_host->json->get(m->organization, "name")));
     org_host->json->close(body);
     org_host->err->base(req, "organization.");
-    s = create(req, "organization", body, &m->made);
+    s = organization_create(req, "organization", body, &m->made);
     org_host->err->base(req, "");
     return s;
 }
@@ -154,7 +154,7 @@ static wharf_status make_owner(wharf_req *req, struct making *m)
     org_host->json->put(body, "role", val_text(WHARF_S("owner")));
     org_host->json->close(body);
     org_host->err->base(req, "user.");
-    s = create(req, "user", body, &m->owner);
+    s = organization_create(req, "user", body, &m->owner);
     org_host->err->base(req, "");
     return s;
 }
@@ -173,13 +173,13 @@ static wharf_status make_location(wharf_req *req, struct making *m)
     org_host->json->put(body, "address", val_json(org_host->json->get(m->organization, "address")));
     org_host->json->close(body);
     org_host->err->base(req, "organization.");
-    s = create(req, "location", body, &location);
+    s = organization_create(req, "location", body, &location);
     org_host->err->base(req, "");
     return s;
 }
 
 /* Makes a key of all scopes for the first minutes; whoever wants to keep it changes its end. */
-static wharf_status make_key(wharf_req *req, struct making *m)
+static wharf_status organization_make_key(wharf_req *req, struct making *m)
 {
     wharf_out *body = org_host->json->builder(req);
     const wharf_json *v;
@@ -198,16 +198,16 @@ static wharf_status make_key(wharf_req *req, struct making *m)
     return s == WHARF_OK ? keys_make(req, v, true, &m->key, &m->key_text) : s;
 }
 
-static wharf_status make(wharf_req *req, void *arg)
+static wharf_status organization_make_whole(wharf_req *req, void *arg)
 {
     struct making *m = arg;
-    wharf_status s = make_row(req, m);
+    wharf_status s = organization_make_row(req, m);
 
     if (s == WHARF_OK)
         s = make_owner(req, m);
     if (s == WHARF_OK)
         s = make_location(req, m);
-    return s == WHARF_OK ? make_key(req, m) : s;
+    return s == WHARF_OK ? organization_make_key(req, m) : s;
 }
 
 wharf_status organization_make(wharf_req *req, void *arg)
@@ -226,7 +226,7 @@ wharf_status organization_make(wharf_req *req, void *arg)
     org_host->req->body(req, &body);
     m.user = org_host->json->get(body, "user");
     m.organization = org_host->json->get(body, "organization");
-    s = keys->as_installation(req, m.id, make, &m);
+    s = keys->as_installation(req, m.id, organization_make_whole, &m);
     if (s != WHARF_OK)
         return s;
     out = org_host->req->respond(req, 201, "Organization created");

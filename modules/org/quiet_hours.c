@@ -3,7 +3,7 @@
 #include "org.gen.h"
 #include "org.h"
 
-static bool text_of(const wharf_json *v, const char *name, wharf_str *ret)
+static bool quiet_hours_text_of(const wharf_json *v, const char *name, wharf_str *ret)
 {
     v = org_host->json->get(v, name);
     return v && org_host->json->text(v, ret);
@@ -21,7 +21,7 @@ static bool is_time(wharf_str s)
     return s.n == 5 && s.p[2] == ':' && digit_pair(s.p, 23) && digit_pair(s.p + 3, 59);
 }
 
-static const char *problem_of(const wharf_json *v)
+static const char *quiet_hours_problem_of(const wharf_json *v)
 {
     wharf_str from, to, zone;
 
@@ -34,11 +34,12 @@ static const char *problem_of(const wharf_json *v)
             !same(key, WHARF_S("time_zone")))
             return "quiet_hours has from, to and time_zone, nothing else";
     }
-    if (!text_of(v, "from", &from) || !text_of(v, "to", &to) || !is_time(from) || !is_time(to))
+    if (!quiet_hours_text_of(v, "from", &from) || !quiet_hours_text_of(v, "to", &to) ||
+        !is_time(from) || !is_time(to))
         return "from and to of quiet_hours are times such as 22:00 and 07:00";
     if (same(from, to))
         return "from and to of quiet_hours must differ; send null for none";
-    if (!text_of(v, "time_zone", &zone) || !zone.n ||
+    if (!quiet_hours_text_of(v, "time_zone", &zone) || !zone.n ||
         org_cron->problem(WHARF_S("0 0 * * *"), zone) != NULL)
         return "time_zone of quiet_hours must be a name of the IANA list, such as Europe/Berlin";
     return NULL;
@@ -52,7 +53,7 @@ wharf_status quiet_hours_check(wharf_req *req, const wharf_rec *rec)
     if (!org_host->res->sent(rec, USER_QUIET_HOURS) || !v ||
         org_host->json->type(v) == WHARF_J_NULL)
         return WHARF_OK;
-    problem = problem_of(v);
+    problem = quiet_hours_problem_of(v);
     return problem ? org_host->err->add(req, ERR_VALIDATION_FAILED, "quiet_hours", "%s", problem)
                    : WHARF_OK;
 }

@@ -43,7 +43,7 @@ static wharf_status reach_of_user(wharf_req *req, const wharf_rec *user)
         field_json(user, USER_LOCATIONS));
 }
 
-static bool holds(const wharf_json *list, wharf_str id)
+static bool reach_holds(const wharf_json *list, wharf_str id)
 {
     wharf_str s;
 
@@ -64,7 +64,7 @@ static wharf_status difference_allowed(
 
     for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e && s == WHARF_OK;
          e = org_host->json->next(e)) {
-        if (org_host->json->text(e, &id) && !holds(other, id))
+        if (org_host->json->text(e, &id) && !reach_holds(other, id))
             s = org_host->req->need_location(req, id);
     }
     return s;

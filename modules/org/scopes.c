@@ -17,7 +17,7 @@ struct scopes scopes_none(wharf_req *req)
     return (struct scopes){areas, org_host->mem->alloc(req, n + 1), n + 1};
 }
 
-static uint8_t *level_of(const struct scopes *s, wharf_str area)
+static uint8_t *scopes_level_of(const struct scopes *s, wharf_str area)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (same(s->areas[i], area))
@@ -33,7 +33,7 @@ struct scopes scopes_of(wharf_req *req, const wharf_json *stored)
 
     for (const wharf_json *m = stored ? org_host->json->at(stored, 0) : NULL; m;
          m = org_host->json->next(m)) {
-        uint8_t *at = level_of(&s, org_host->json->key(m));
+        uint8_t *at = scopes_level_of(&s, org_host->json->key(m));
 
         if (at && org_host->json->integer(m, &level))
             *at = level >= WHARF_LEVEL_WRITE  ? WHARF_LEVEL_WRITE
@@ -62,7 +62,7 @@ void scopes_meet(struct scopes *s, const struct scopes *with)
 
 /* ---- input ---- */
 
-static void tell_unknown(wharf_req *req, const char *path, wharf_str area)
+static void scopes_tell_unknown(wharf_req *req, const char *path, wharf_str area)
 {
     org_host->err->add(req, ERR_VALIDATION_FAILED, path,
         "There is no area %.*s; GET /v1/auth lists what there is", (int)area.n, area.p);
@@ -86,16 +86,17 @@ static int level_sent(const wharf_json *v)
     return -1;
 }
 
-static void merge(wharf_req *req, const wharf_json *object, const char *base, struct scopes *s)
+static void scopes_merge(
+    wharf_req *req, const wharf_json *object, const char *base, struct scopes *s)
 {
     for (const wharf_json *m = org_host->json->at(object, 0); m; m = org_host->json->next(m)) {
         wharf_str area = org_host->json->key(m);
         const char *path = org_host->mem->format(req, "%s.%.*s", base, (int)area.n, area.p).p;
-        uint8_t *at = level_of(s, area);
+        uint8_t *at = scopes_level_of(s, area);
         int level = level_sent(m);
 
         if (!at && !same(area, WHARF_S("system")))
-            tell_unknown(req, path, area);
+            scopes_tell_unknown(req, path, area);
         else if (level < 0)
             org_host->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s must be 1 or \"read\", 2 or \"write\", 0 or null", path);
@@ -108,7 +109,8 @@ static void merge(wharf_req *req, const wharf_json *object, const char *base, st
     }
 }
 
-static void replace(wharf_req *req, const wharf_json *array, const char *base, struct scopes *s)
+static void scopes_replace(
+    wharf_req *req, const wharf_json *array, const char *base, struct scopes *s)
 {
     size_t i = 0;
 
@@ -125,7 +127,7 @@ static void replace(wharf_req *req, const wharf_json *array, const char *base, s
                 : same(verb, WHARF_S("read"))  ? WHARF_LEVEL_READ
                 : same(verb, WHARF_S("write")) ? WHARF_LEVEL_WRITE
                                                : 0;
-        at = level_of(s, area);
+        at = scopes_level_of(s, area);
         if (!level)
             org_host->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s must be an area with :read or :write, as items:read", path);
@@ -133,7 +135,7 @@ static void replace(wharf_req *req, const wharf_json *array, const char *base, s
             org_host->err->add(req, ERR_SCOPE_ACCESS, org_host->mem->dup(req, scope.p, scope.n).p,
                 "Only keys made on the machine hold the scope system");
         else if (!at)
-            tell_unknown(req, path, area);
+            scopes_tell_unknown(req, path, area);
         else if (*at < level)
             *at = level;
     }
@@ -143,9 +145,9 @@ wharf_status scopes_read(
     wharf_req *req, const wharf_json *input, const char *path, struct scopes *s)
 {
     if (org_host->json->type(input) == WHARF_J_ARRAY)
-        replace(req, input, path, s);
+        scopes_replace(req, input, path, s);
     else
-        merge(req, input, path, s);
+        scopes_merge(req, input, path, s);
     return org_host->err->current(req);
 }
 

@@ -29,7 +29,7 @@ static wharf_status take_role(wharf_req *req, wharf_rec *rec)
 }
 
 /* Takes fcm_token, which takes the place of all tokens. */
-static wharf_status take_token(wharf_req *req, wharf_rec *rec)
+static wharf_status users_take_token(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *token = org_host->res->member(rec, "fcm_token"), *list;
     wharf_out *out;
@@ -58,7 +58,7 @@ static wharf_status user_normalize(wharf_req *req, uint32_t op, wharf_rec *new_r
 {
     wharf_status s = take_role(req, new_rec);
 
-    return s == WHARF_OK ? take_token(req, new_rec) : s;
+    return s == WHARF_OK ? users_take_token(req, new_rec) : s;
 }
 
 static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
@@ -164,7 +164,7 @@ static wharf_status settle_role(wharf_req *req, const wharf_rec *old_rec, wharf_
 
 /* ---- locations ---- */
 
-static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status users_settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *ids = field_json(rec, USER_LOCATIONS);
     bool before = old_rec && get_truth(old_rec, USER_ALLOW_ALL_LOCATIONS, true);
@@ -224,7 +224,7 @@ static wharf_status user_check(
     if (s == WHARF_OK)
         s = settle_role(req, old_rec, new_rec);
     if (s == WHARF_OK)
-        s = settle_locations(req, old_rec, new_rec);
+        s = users_settle_locations(req, old_rec, new_rec);
     if (s == WHARF_OK && op == WHARF_CREATE)
         s = check_new(req, new_rec);
     if (s == WHARF_OK && org_host->res->changed(old_rec, new_rec, USER_EMAIL))
@@ -232,7 +232,7 @@ static wharf_status user_check(
     return s;
 }
 
-static wharf_status user_written(
+static wharf_status users_user_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op == WHARF_CREATE)
@@ -262,5 +262,5 @@ static wharf_status user_compute(
 const wharf_hooks user_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = user_normalize,
     .check = user_check,
-    .written = user_written,
+    .written = users_user_written,
     .compute = user_compute};

@@ -27,7 +27,7 @@ struct lines {
     size_t n;
 };
 
-static wharf_status bad(wharf_req *req, size_t i, const char *member, const char *message)
+static wharf_status contents_bad(wharf_req *req, size_t i, const char *member, const char *message)
 {
     const char *path = W->mem->format(req, "contents.%zu%s%s", i, *member ? "." : "", member).p;
 
@@ -35,7 +35,7 @@ static wharf_status bad(wharf_req *req, size_t i, const char *member, const char
 }
 
 /* Returns what was sent, else what is stored. */
-static const wharf_json *either(
+static const wharf_json *contents_either(
     const wharf_json *sent, const wharf_json *stored, const char *key, const char *legacy)
 {
     const wharf_json *v = sent ? W->json->get(sent, key) : NULL;
@@ -47,7 +47,8 @@ static const wharf_json *either(
 
 /* ---- items ---- */
 
-static wharf_status find_by(wharf_req *req, const char *key, wharf_str value, wharf_str *ret_id)
+static wharf_status contents_find_by(
+    wharf_req *req, const char *key, wharf_str value, wharf_str *ret_id)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_rec *const *recs;
@@ -65,7 +66,7 @@ static wharf_status find_by(wharf_req *req, const char *key, wharf_str value, wh
     return s;
 }
 
-static struct items_known *known_of(const wharf_rec *rec)
+static struct items_known *contents_known_of(const wharf_rec *rec)
 {
     static const char kind[] = "parcels.items";
 
@@ -99,7 +100,7 @@ static size_t named_items(const wharf_json *list, wharf_str *ids)
 wharf_status parcels_contents_ahead(wharf_req *req, const wharf_rec *const *recs, size_t n)
 {
     static const char sql[] =
-        "SELECT x.id FROM (SELECT DISTINCT id FROM unnest($1::text[]) y(id)) x"
+        "SELECT x.id FROM (SELECT DISTINCT id FROM unnest((SELECT $1::text[])) y(id)) x"
         " CROSS JOIN LATERAL (SELECT 1 FROM items.item i WHERE i.organization_id = $2::text"
         " AND i.id = x.id AND i.deleted_at IS NULL OFFSET 0) i";
     struct items_known *known;
@@ -117,7 +118,7 @@ wharf_status parcels_contents_ahead(wharf_req *req, const wharf_rec *const *recs
     for (size_t i = 0; i < n; i++)
         k += named_items(W->res->input(recs[i], PARCEL_CONTENTS), ids + k);
     s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
-    known = known_of(recs[0]);
+    known = contents_known_of(recs[0]);
     known->ids = ids;
     known->n = s == WHARF_OK ? W->db->count(rows) : 0;
     for (size_t i = 0; i < known->n; i++)
@@ -141,48 +142,50 @@ static wharf_status find_item(const struct lines *l, const wharf_json *sent,
         if (!v.n || (k == 0 && same(v, known)))
             continue;
         if (!parcels_items)
-            return bad(req, i, keys[k], "names no item: the module items is not enabled");
+            return contents_bad(req, i, keys[k], "names no item: the module items is not enabled");
         if (k == 0)
             s = there_is(req, l->known, v);
         else
-            s = find_by(req, keys[k], v, ret_id);
+            s = contents_find_by(req, keys[k], v, ret_id);
         if (s == WHARF_NOT_FOUND || (s == WHARF_OK && k && !ret_id->n)) {
             W->err->clear(req);
-            return bad(req, i, keys[k], "names no item");
+            return contents_bad(req, i, keys[k], "names no item");
         }
         if (s == WHARF_OK && k == 0)
             *ret_id = v;
         return s;
     }
-    return known.n ? WHARF_OK : bad(req, i, "item_id", "is required, or sku or gtin");
+    return known.n ? WHARF_OK : contents_bad(req, i, "item_id", "is required, or sku or gtin");
 }
 
 /* ---- one line ---- */
 
-static void put_members(struct lines *l, const wharf_json *sent, const wharf_json *stored, size_t i)
+static void contents_put_members(
+    struct lines *l, const wharf_json *sent, const wharf_json *stored, size_t i)
 {
-    const wharf_json *tags = either(sent, stored, "special_handling_tags", NULL),
-                     *asset = either(sent, stored, "is_asset", NULL);
+    const wharf_json *tags = contents_either(sent, stored, "special_handling_tags", NULL),
+                     *asset = contents_either(sent, stored, "is_asset", NULL);
     int64_t qty;
     wharf_str s;
 
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
-        const wharf_json *v = either(sent, stored, texts[k], NULL);
+        const wharf_json *v = contents_either(sent, stored, texts[k], NULL);
 
         if (!json_is_null(v) && (!W->json->text(v, &s) || s.n > COMMENT_MAX))
-            bad(l->req, i, texts[k], "must be text of up to 2,000 bytes");
+            contents_bad(l->req, i, texts[k], "must be text of up to 2,000 bytes");
         W->json->put(l->out, texts[k], val_json(json_is_null(v) ? NULL : v));
     }
     for (size_t k = 0; k < sizeof(quantities) / sizeof(quantities[0]); k++) {
-        const wharf_json *v = either(sent, stored, quantities[k].name, quantities[k].legacy);
+        const wharf_json *v = contents_either(
+            sent, stored, quantities[k].name, quantities[k].legacy);
 
         if (!json_is_null(v) && (!W->json->decimal(v, QTY_SCALE, &qty) || qty < 0))
-            bad(l->req, i, quantities[k].name,
+            contents_bad(l->req, i, quantities[k].name,
                 "must be a number from 0 with at most 4 digits after the point");
         W->json->put(l->out, quantities[k].name, json_is_null(v) ? val_int(0) : val_json(v));
     }
     if (!json_is_null(tags) && W->json->type(tags) != WHARF_J_ARRAY)
-        bad(l->req, i, "special_handling_tags", "must be an array");
+        contents_bad(l->req, i, "special_handling_tags", "must be an array");
     if (json_is_null(tags)) {
         W->json->open(l->out, "special_handling_tags", '[');
         W->json->close(l->out);
@@ -192,7 +195,7 @@ static void put_members(struct lines *l, const wharf_json *sent, const wharf_jso
     W->json->put(l->out, "is_asset", val_bool(json_truth(asset)));
 }
 
-static wharf_status put_line(
+static wharf_status contents_put_line(
     struct lines *l, wharf_str id, const wharf_json *sent, const wharf_json *stored, size_t i)
 {
     wharf_str item;
@@ -203,7 +206,7 @@ static wharf_status put_line(
     W->json->open(l->out, NULL, '{');
     W->json->put(l->out, "id", val_text(id));
     W->json->put(l->out, "item_id", val_text_or_null(item));
-    put_members(l, sent, stored, i);
+    contents_put_members(l, sent, stored, i);
     W->json->close(l->out);
     if (item.n)
         W->json->put(l->items, NULL, val_text(item));
@@ -213,7 +216,7 @@ static wharf_status put_line(
 
 /* ---- the list ---- */
 
-static const wharf_json *by_id(const wharf_json *list, wharf_str id, size_t *ret_i)
+static const wharf_json *contents_by_id(const wharf_json *list, wharf_str id, size_t *ret_i)
 {
     *ret_i = 0;
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e;
@@ -232,9 +235,9 @@ static wharf_status add_new(struct lines *l, const wharf_json *stored, const wha
         wharf_str id = json_text(e, "id");
 
         if (!id.n)
-            put_line(l, W->req->new_id(l->req, "art"), e, NULL, i);
-        else if (!by_id(stored, id, &at))
-            bad(l->req, i, "id", "names no line of this parcel");
+            contents_put_line(l, W->req->new_id(l->req, "art"), e, NULL, i);
+        else if (!contents_by_id(stored, id, &at))
+            contents_bad(l->req, i, "id", "names no line of this parcel");
     }
     return W->err->current(l->req);
 }
@@ -243,7 +246,7 @@ wharf_status parcels_contents(wharf_req *req, const wharf_rec *rec, const wharf_
     const wharf_json *sent, const wharf_json **ret_contents, const wharf_json **ret_item_ids)
 {
     struct lines l = {.req = req,
-        .known = known_of(rec),
+        .known = contents_known_of(rec),
         .out = W->json->builder(req),
         .items = W->json->builder(req)};
     wharf_status s;
@@ -252,10 +255,10 @@ wharf_status parcels_contents(wharf_req *req, const wharf_rec *rec, const wharf_
     W->json->open(l.items, NULL, '[');
     for (const wharf_json *e = stored ? W->json->at(stored, 0) : NULL; e; e = W->json->next(e)) {
         size_t i;
-        const wharf_json *change = by_id(sent, json_text(e, "id"), &i);
+        const wharf_json *change = contents_by_id(sent, json_text(e, "id"), &i);
 
         if (!change || !json_truth(W->json->get(change, "_delete")))
-            put_line(&l, json_text(e, "id"), change, e, i);
+            contents_put_line(&l, json_text(e, "id"), change, e, i);
     }
     s = add_new(&l, stored, sent);
     W->json->close(l.out);

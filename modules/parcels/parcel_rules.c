@@ -12,7 +12,7 @@ static const char beside_kind[] = "parcels.beside";
 
 /* ---- normalize: other units ---- */
 
-static double factor_of(wharf_str unit)
+static double parcel_factor_of(wharf_str unit)
 {
     return is(unit, "cm")   ? INCHES_PER_CM
            : is(unit, "kg") ? POUNDS_PER_KG
@@ -21,7 +21,7 @@ static double factor_of(wharf_str unit)
                             : 1;
 }
 
-static void convert(
+static void parcel_convert(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, double factor)
 {
     const wharf_json *v = W->res->member(rec, name);
@@ -34,29 +34,30 @@ static void convert(
     W->res->set(rec, field, val_decimal((int64_t)(exact < 0 ? exact - 0.5 : exact + 0.5), SCALE));
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status parcel_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *dimension = W->res->member(new_rec, "dimension_unit"),
                      *weight = W->res->member(new_rec, "weight_unit");
     wharf_str unit;
 
     if (dimension && W->json->text(dimension, &unit) && !is(unit, "in")) {
-        convert(req, new_rec, "length", PARCEL_LENGTH, factor_of(unit));
-        convert(req, new_rec, "width", PARCEL_WIDTH, factor_of(unit));
-        convert(req, new_rec, "height", PARCEL_HEIGHT, factor_of(unit));
+        parcel_convert(req, new_rec, "length", PARCEL_LENGTH, parcel_factor_of(unit));
+        parcel_convert(req, new_rec, "width", PARCEL_WIDTH, parcel_factor_of(unit));
+        parcel_convert(req, new_rec, "height", PARCEL_HEIGHT, parcel_factor_of(unit));
     }
     if (weight && W->json->text(weight, &unit) && !is(unit, "lb")) {
-        convert(req, new_rec, "weight", PARCEL_WEIGHT, factor_of(unit));
-        convert(req, new_rec, "max_weight_domestic", PARCEL_MAX_WEIGHT_DOMESTIC, factor_of(unit));
-        convert(req, new_rec, "max_weight_international", PARCEL_MAX_WEIGHT_INTERNATIONAL,
-            factor_of(unit));
+        parcel_convert(req, new_rec, "weight", PARCEL_WEIGHT, parcel_factor_of(unit));
+        parcel_convert(req, new_rec, "max_weight_domestic", PARCEL_MAX_WEIGHT_DOMESTIC,
+            parcel_factor_of(unit));
+        parcel_convert(req, new_rec, "max_weight_international", PARCEL_MAX_WEIGHT_INTERNATIONAL,
+            parcel_factor_of(unit));
     }
     return WHARF_OK;
 }
 
 /* ---- check ---- */
 
-static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status parcel_settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     if (field_int(rec, PARCEL_UNPACKED) && W->res->sent(rec, PARCEL_UNPACKED) &&
         !W->res->input(rec, PARCEL_STATUS) &&
@@ -87,7 +88,7 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
 }
 
 /* Refuses requests that change what is packed for a fulfillment behind its back. */
-static wharf_status check_packed(
+static wharf_status parcel_check_packed(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_json *contents = old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL;
@@ -128,10 +129,12 @@ static void settle_beside(uint32_t op, const wharf_parcel_write *w, wharf_rec *r
     }
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status parcel_rules_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_parcel_write *w = new_rec ? W->res->context(new_rec, beside_kind) : NULL;
-    wharf_status s = w ? check_entry(req, old_rec, w) : check_packed(req, op, old_rec, new_rec);
+    wharf_status s = w ? check_entry(req, old_rec, w)
+                       : parcel_check_packed(req, op, old_rec, new_rec);
 
     if (op == WHARF_DELETE || s != WHARF_OK)
         return s;
@@ -141,7 +144,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         s = W->err->fail(
             req, ERR_VALIDATION_FAILED, "location_id", "location_id is required, or layout_id");
     if (s == WHARF_OK)
-        s = settle_status(req, old_rec, new_rec);
+        s = parcel_settle_status(req, old_rec, new_rec);
     if (s == WHARF_OK)
         s = settle_contents(req, old_rec, new_rec);
     if (s == WHARF_OK && w)
@@ -149,8 +152,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s;
 }
 
-static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
-    wharf_rec *const *new_recs, size_t n)
+static wharf_status parcel_rules_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
     const wharf_rec *const *recs = (const wharf_rec *const *)new_recs;
     wharf_status s = WHARF_OK;
@@ -161,14 +164,15 @@ static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *con
         s = parcels_contents_ahead(req, recs, n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         parcels_many->at(req, i);
-        s = check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        s = parcel_rules_check(
+            req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
         if (W->err->current(req) != WHARF_OK)
             s = WHARF_OK; /* this one is refused, the others are looked at */
     }
     return s;
 }
 
-static wharf_status write_beside(wharf_req *req, wharf_str id, const wharf_json *body,
+static wharf_status parcel_write_beside(wharf_req *req, wharf_str id, const wharf_json *body,
     const wharf_parcel_write *beside, const wharf_rec **ret_rec)
 {
     wharf_parcel_write copy = {.head = WHARF_HEAD(wharf_parcel_write)};
@@ -185,11 +189,11 @@ static wharf_status write_beside(wharf_req *req, wharf_str id, const wharf_json 
     return W->res->write(req, &w);
 }
 
-const wharf_parcels_ops_api parcels_ops = {WHARF_HEAD(wharf_parcels_ops_api), write_beside};
+const wharf_parcels_ops_api parcels_ops = {WHARF_HEAD(wharf_parcels_ops_api), parcel_write_beside};
 
 /* ---- shown ---- */
 
-static wharf_status compute(
+static wharf_status parcel_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
@@ -200,14 +204,14 @@ static wharf_status compute(
 }
 
 const wharf_hooks parcels_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .compute = compute,
-    .check_many = check_many};
+    .normalize = parcel_normalize,
+    .check = parcel_rules_check,
+    .compute = parcel_compute,
+    .check_many = parcel_rules_check_many};
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(
+static wharf_status parcel_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -218,7 +222,7 @@ static wharf_status location_check(
     return parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql);
 }
 
-static wharf_status layout_written(
+static wharf_status parcel_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -230,9 +234,9 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks parcels_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = parcel_location_check, .ops = WHARF_DELETE};
 const wharf_hooks parcels_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = parcel_layout_written, .ops = WHARF_DELETE};
 
 /* ---- the parcels of a shipment ---- */
 
@@ -242,7 +246,7 @@ static wharf_status enter_one(wharf_req *req, wharf_str id, const wharf_parcel_w
     const wharf_json *body;
     wharf_status s = W->json->parse(req, WHARF_S("{}"), &body);
 
-    return s == WHARF_OK ? write_beside(req, id, body, beside, NULL) : s;
+    return s == WHARF_OK ? parcel_write_beside(req, id, body, beside, NULL) : s;
 }
 
 /* Texts of a shipment whose parcels are made. */
@@ -250,7 +254,7 @@ struct boxes_of {
     wharf_str shipment, location, layout, fulfillment;
 };
 
-static wharf_status make_one(
+static wharf_status parcel_make_one(
     wharf_req *req, const struct boxes_of *of, const wharf_json *parcel, size_t i)
 {
     wharf_out *out = W->json->builder(req);
@@ -285,14 +289,15 @@ static wharf_status make_one(
     W->json->close(out);
     s = W->json->result(req, out, &body);
     if (s == WHARF_OK)
-        s = write_beside(req, WHARF_S(""), body, &beside, NULL);
+        s = parcel_write_beside(req, WHARF_S(""), body, &beside, NULL);
     W->err->base(req, "");
     return s;
 }
 
 /* Makes the parcels of new shipments; those without any are not read. together: they are the rows
  * of a set, and problems are told of each. */
-static wharf_status make_all(wharf_req *req, const wharf_rec *const *recs, size_t n, bool together)
+static wharf_status parcel_make_all(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, bool together)
 {
     static const char sql[] = QUERY_PARCELS_OF;
     const wharf_rows *rows;
@@ -308,7 +313,7 @@ static wharf_status make_all(wharf_req *req, const wharf_rec *const *recs, size_
             parcels_many->at(req, (size_t)row_int(rows, k, 0) - 1);
         for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
              e = W->json->next(e), i++)
-            s = make_one(req, &of, e, i);
+            s = parcel_make_one(req, &of, e, i);
     }
     return s;
 }
@@ -316,14 +321,14 @@ static wharf_status make_all(wharf_req *req, const wharf_rec *const *recs, size_
 static wharf_status shipment_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    return op == WHARF_CREATE ? make_all(req, &new_rec, 1, false) : WHARF_OK;
+    return op == WHARF_CREATE ? parcel_make_all(req, &new_rec, 1, false) : WHARF_OK;
 }
 
 static wharf_status shipments_written(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n)
 {
     (void)old_recs;
-    return op == WHARF_CREATE ? make_all(req, new_recs, n, true) : WHARF_OK;
+    return op == WHARF_CREATE ? parcel_make_all(req, new_recs, n, true) : WHARF_OK;
 }
 
 const wharf_hooks parcels_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks),

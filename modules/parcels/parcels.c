@@ -10,7 +10,7 @@ const wharf_locations_layouts_api *parcels_layouts;
 const wharf_many_api *parcels_many;
 bool parcels_items;
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void parcels_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -22,7 +22,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "parcels.ops", 1, 0, &parcels_ops);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status parcels_start(wharf_plugin *self, wharf_req *req)
 {
     parcels_places = W->service(self, "locations.directory", 1, 1);
     parcels_layouts = W->service(self, "locations.layouts", 1, 3);
@@ -33,8 +33,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = parcels_declare,
+        .start = parcels_start};
 
     W = host;
     return &desc;

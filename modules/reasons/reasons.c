@@ -8,7 +8,7 @@ static const wharf_host *W; /* set once, before anything of this module runs */
 
 #include "reasons.gen.h"
 
-static wharf_status check(
+static wharf_status reasons_check(
     wharf_req *req, wharf_str id, const char *kind, const char *path, wharf_str *ret_code)
 {
     static const char sql[] =
@@ -44,9 +44,9 @@ static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_
 }
 
 static const wharf_reasons_lookup_api lookup = {
-    WHARF_HEAD(wharf_reasons_lookup_api), check, linked};
+    WHARF_HEAD(wharf_reasons_lookup_api), reasons_check, linked};
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void reasons_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -58,7 +58,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
     static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare};
+        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = reasons_declare};
 
     W = given;
     return &desc;

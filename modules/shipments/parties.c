@@ -21,15 +21,15 @@ static struct taken *taken_of(const wharf_rec *rec)
     return W->res->scratch(rec, kind, sizeof(struct taken));
 }
 
-static const char *at(wharf_req *req, const char *party, const char *member)
+static const char *parties_at(wharf_req *req, const char *party, const char *member)
 {
     return W->mem->format(req, "%s.%s", party, member).p;
 }
 
 /* Takes the address as the organization's others are kept; without the module locations as it was
  * sent. rec: NULL for a party of another module's row, whose address is remembered at once. */
-static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wharf_json *input,
-    wharf_str line2, const char *name, const wharf_json **ret)
+static wharf_status parties_take_address(wharf_req *req, const wharf_rec *rec,
+    const wharf_json *input, wharf_str line2, const char *name, const wharf_json **ret)
 {
     struct taken *taken = rec ? taken_of(rec) : NULL;
     wharf_out *out;
@@ -40,12 +40,12 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
     if (json_is_null(input))
         return WHARF_OK;
     if (shipments_places && !rec) {
-        status = shipments_places->address(req, input, line2, at(req, name, "address"), &s);
+        status = shipments_places->address(req, input, line2, parties_at(req, name, "address"), &s);
         return status == WHARF_OK ? W->json->parse(req, s, ret) : status;
     }
     if (shipments_places) {
-        status = shipments_places->address_in(
-            req, input, line2, shipments_shared(rec)->country, at(req, name, "address"), &s);
+        status = shipments_places->address_in(req, input, line2, shipments_shared(rec)->country,
+            parties_at(req, name, "address"), &s);
         if (status == WHARF_OK && taken->n < 2)
             taken->addresses[taken->n++] = s;
         return status == WHARF_OK ? W->json->parse(req, s, ret) : status;
@@ -55,8 +55,8 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
         return WHARF_OK;
     }
     if (!W->json->text(input, &s) || !s.n)
-        return W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, "address"),
-            "%s must be text or an object", at(req, name, "address"));
+        return W->err->add(req, ERR_VALIDATION_FAILED, parties_at(req, name, "address"),
+            "%s must be text or an object", parties_at(req, name, "address"));
     out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "formatted_address", val_text(s));
@@ -64,7 +64,7 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
     return W->json->result(req, out, ret);
 }
 
-static int by_id(const void *a, const void *b)
+static int parties_by_id(const void *a, const void *b)
 {
     const struct party_contact *x = a, *y = b;
 
@@ -80,7 +80,7 @@ static wharf_status contact_of(
     if (!set || !set->looked)
         return shipments_contacts->who(req, id, ret);
     if (set->n_contacts)
-        found = bsearch(&key, set->contacts, set->n_contacts, sizeof(key), by_id);
+        found = bsearch(&key, set->contacts, set->n_contacts, sizeof(key), parties_by_id);
     *ret = found ? found->who : NULL;
     return WHARF_OK;
 }
@@ -103,7 +103,7 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
     W->json->put(out, "contact_id", val_text_or_null(id));
     wharf_party_put(req, shipments_org, out, party, contact, name);
     if (sent)
-        s = take_address(req, rec, sent, json_text(party, "address_line2"), name, &address);
+        s = parties_take_address(req, rec, sent, json_text(party, "address_line2"), name, &address);
     else if (contact && !json_is_null(W->json->get(contact, "address")))
         address = W->json->get(contact, "address");
     W->json->put(out, "address", val_json(address));
@@ -112,7 +112,7 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
 }
 
 /* Reads a party that was sent. rec: NULL for one of another module's row. */
-static wharf_status read_party(wharf_req *req, const wharf_rec *rec, const wharf_json *v,
+static wharf_status parties_read_party(wharf_req *req, const wharf_rec *rec, const wharf_json *v,
     const char *name, const wharf_json **ret_party, wharf_str *ret_contact)
 {
     const wharf_json *party;
@@ -126,10 +126,10 @@ static wharf_status read_party(wharf_req *req, const wharf_rec *rec, const wharf
 wharf_status shipments_party(wharf_req *req, const wharf_json *input, const char *name,
     const wharf_json **ret_party, wharf_str *ret_contact)
 {
-    return read_party(req, NULL, input, name, ret_party, ret_contact);
+    return parties_read_party(req, NULL, input, name, ret_party, ret_contact);
 }
 
-static wharf_status take_party(
+static wharf_status parties_take_party(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
     const wharf_json *v = W->res->member(rec, name), *whole = NULL;
@@ -138,7 +138,7 @@ static wharf_status take_party(
 
     if (json_is_null(v))
         return WHARF_OK;
-    s = read_party(req, rec, v, name, &whole, &id);
+    s = parties_read_party(req, rec, v, name, &whole, &id);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, field, val_json(whole));
@@ -148,8 +148,8 @@ static wharf_status take_party(
 
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec)
 {
-    take_party(req, rec, "sender", SHIPMENT_SENDER, SHIPMENT_SENDER_CONTACT_ID);
-    take_party(req, rec, "recipient", SHIPMENT_RECIPIENT, SHIPMENT_RECIPIENT_CONTACT_ID);
+    parties_take_party(req, rec, "sender", SHIPMENT_SENDER, SHIPMENT_SENDER_CONTACT_ID);
+    parties_take_party(req, rec, "recipient", SHIPMENT_RECIPIENT, SHIPMENT_RECIPIENT_CONTACT_ID);
     return W->err->current(req);
 }
 
@@ -175,7 +175,8 @@ static bool has_address(const wharf_json *party)
            !json_is_null(W->json->get(party, "address"));
 }
 
-static wharf_status look_up(wharf_req *req, struct shipments_shared *set, const wharf_str *ids)
+static wharf_status parties_look_up(
+    wharf_req *req, struct shipments_shared *set, const wharf_str *ids)
 {
     const wharf_json **who = W->mem->alloc(req, (set->n_contacts + 1) * sizeof(*who));
     wharf_status s = WHARF_OK;
@@ -186,7 +187,7 @@ static wharf_status look_up(wharf_req *req, struct shipments_shared *set, const 
     for (size_t i = 0; i < set->n_contacts; i++)
         set->contacts[i] = (struct party_contact){ids[i], who[i]};
     if (set->n_contacts)
-        qsort(set->contacts, set->n_contacts, sizeof(*set->contacts), by_id);
+        qsort(set->contacts, set->n_contacts, sizeof(*set->contacts), parties_by_id);
     set->looked = true;
     return s;
 }
@@ -209,7 +210,7 @@ wharf_status shipments_look_ahead(
     }
     if (any && shipments_places)
         s = shipments_org->country(req, &set->country);
-    return s == WHARF_OK ? look_up(req, set, ids) : s;
+    return s == WHARF_OK ? parties_look_up(req, set, ids) : s;
 }
 
 wharf_status shipments_remember(wharf_req *req, const wharf_rec *const *recs, size_t n)
@@ -235,7 +236,7 @@ static wharf_str address_id(const wharf_json *party)
     return json_is_null(address) ? WHARF_S("") : json_text(address, "id");
 }
 
-static wharf_str add(wharf_req *req, wharf_str all, wharf_str more)
+static wharf_str parties_add(wharf_req *req, wharf_str all, wharf_str more)
 {
     if (!more.n)
         return all;
@@ -253,12 +254,12 @@ void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
     wharf_str all = WHARF_S("");
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        all = add(req, all, field_text(rec, numbers[i]));
+        all = parties_add(req, all, field_text(rec, numbers[i]));
     for (size_t i = 0; i < 2; i++) {
-        all = add(req, all, json_text(parties[i], "name"));
-        all = add(req, all, json_text(parties[i], "email"));
+        all = parties_add(req, all, json_text(parties[i], "name"));
+        all = parties_add(req, all, json_text(parties[i], "email"));
     }
-    all = add(req, all, json_text(provider, "name"));
+    all = parties_add(req, all, json_text(provider, "name"));
     W->res->set(rec, SHIPMENT_SEARCH_TEXT, val_text_or_null(all));
     W->res->set(rec, SHIPMENT_SENDER_ADDRESS_ID, val_text_or_null(address_id(parties[0])));
     W->res->set(rec, SHIPMENT_RECIPIENT_ADDRESS_ID, val_text_or_null(address_id(parties[1])));
@@ -266,10 +267,10 @@ void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
 
 /* ---- quotes ---- */
 
-static void need(wharf_req *req, const char *party, const char *member)
+static void parties_need(wharf_req *req, const char *party, const char *member)
 {
-    W->err->add(req, ERR_VALIDATION_FAILED, at(req, party, member), "%s is required for a quote",
-        at(req, party, member));
+    W->err->add(req, ERR_VALIDATION_FAILED, parties_at(req, party, member),
+        "%s is required for a quote", parties_at(req, party, member));
 }
 
 static void check_party(wharf_req *req, const wharf_json *party, const char *name)
@@ -277,14 +278,14 @@ static void check_party(wharf_req *req, const wharf_json *party, const char *nam
     if (!party || (!shipments_contacts && json_text(party, "contact_id").n))
         return;
     if (!json_text(party, "name").n)
-        need(req, name, "name");
+        parties_need(req, name, "name");
     if (json_is_null(W->json->get(party, "address")))
-        need(req, name, "address");
+        parties_need(req, name, "address");
     if (!json_text(party, "email").n && !json_text(party, "phone").n)
-        need(req, name, "email");
+        parties_need(req, name, "email");
 }
 
-static void check_parcels(wharf_req *req, const wharf_json *parcels)
+static void parties_check_parcels(wharf_req *req, const wharf_json *parcels)
 {
     static const char *const lengths[] = {"length", "width", "height", "weight"};
     size_t i = 0;
@@ -296,7 +297,7 @@ static void check_parcels(wharf_req *req, const wharf_json *parcels)
             int64_t n = 0;
 
             if (!v || !W->json->decimal(v, 4, &n) || n <= 0)
-                need(req, W->mem->format(req, "parcels.%zu", i).p, lengths[k]);
+                parties_need(req, W->mem->format(req, "parcels.%zu", i).p, lengths[k]);
         }
     }
 }
@@ -305,7 +306,7 @@ void shipments_check_parties(wharf_req *req, const wharf_rec *rec)
 {
     check_party(req, field_json(rec, SHIPMENT_SENDER), "sender");
     check_party(req, field_json(rec, SHIPMENT_RECIPIENT), "recipient");
-    check_parcels(req, field_json(rec, SHIPMENT_PARCELS));
+    parties_check_parcels(req, field_json(rec, SHIPMENT_PARCELS));
 }
 
 wharf_status shipments_contacts_merged(

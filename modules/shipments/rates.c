@@ -5,7 +5,7 @@
 
 enum { RATE_MINUTES = 15, REFUND_DAYS = 14, REFUND_MINUTES_ON_DEMAND = 5, NUMBER_TRIES = 8 };
 
-static int64_t whole(const wharf_json *object, const char *key)
+static int64_t rates_whole(const wharf_json *object, const char *key)
 {
     const wharf_json *v = W->json->get(object, key);
     int64_t i = 0;
@@ -26,14 +26,14 @@ static wharf_status put_rate(wharf_req *req, wharf_out *out, const wharf_json *p
     W->json->put(out, "provider_name", val_text(WHARF_S("Private")));
     W->json->put(out, "service_level_id", val_text(json_text(private_rate, "service_level_id")));
     W->json->put(out, "service_level_name", val_text(json_text(private_rate, "name")));
-    W->json->put(out, "amount", val_int(whole(private_rate, "amount")));
-    W->json->put(out, "billed_amount", val_int(whole(private_rate, "amount")));
+    W->json->put(out, "amount", val_int(rates_whole(private_rate, "amount")));
+    W->json->put(out, "billed_amount", val_int(rates_whole(private_rate, "amount")));
     W->json->put(out, "currency", val_text(currency.n ? currency : WHARF_S("usd")));
     if (json_is_null(days))
         W->json->put(out, "estimated_delivery_at", val_null());
     else
         W->json->put(out, "estimated_delivery_at",
-            val_time(W->req->now_us(req) + whole(private_rate, "transit_days") * DAY_US));
+            val_time(W->req->now_us(req) + rates_whole(private_rate, "transit_days") * DAY_US));
     W->json->put(out, "transit_days", val_json(days));
     W->json->put(out, "rate_type", val_text(WHARF_S("flat")));
     W->json->close(out);
@@ -45,7 +45,7 @@ static const wharf_json *cheapest(const wharf_json *rates)
     const wharf_json *best = NULL;
 
     for (const wharf_json *e = rates ? W->json->at(rates, 0) : NULL; e; e = W->json->next(e)) {
-        if (!best || whole(e, "billed_amount") < whole(best, "billed_amount"))
+        if (!best || rates_whole(e, "billed_amount") < rates_whole(best, "billed_amount"))
             best = e;
     }
     return best;
@@ -124,8 +124,8 @@ static wharf_status take_rate(struct history *h, const wharf_json *rate)
     W->res->set(h->rec, SHIPMENT_PURCHASED_RATE, val_json(rate));
     W->res->set(h->rec, SHIPMENT_PROVIDER_ID, val_text(provider));
     W->res->set(h->rec, SHIPMENT_SERVICE_LEVEL_ID, val_text(json_text(rate, "service_level_id")));
-    W->res->set(h->rec, SHIPMENT_AMOUNT, val_int(whole(rate, "amount")));
-    W->res->set(h->rec, SHIPMENT_BILLED_AMOUNT, val_int(whole(rate, "billed_amount")));
+    W->res->set(h->rec, SHIPMENT_AMOUNT, val_int(rates_whole(rate, "amount")));
+    W->res->set(h->rec, SHIPMENT_BILLED_AMOUNT, val_int(rates_whole(rate, "billed_amount")));
     W->res->set(h->rec, SHIPMENT_CURRENCY, val_text(json_text(rate, "currency")));
     return shipments_enter(h, "created", "");
 }

@@ -6,7 +6,7 @@
 
 /* Tells whether this write, the one that it follows from, or the batch that it is of, said that no
  * customer is to be told. */
-static bool is_quiet(wharf_req *req, const wharf_rec *rec)
+static bool shipment_history_is_quiet(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_shipment_write *w = shipments_write_of(rec);
 
@@ -33,7 +33,7 @@ wharf_status shipments_history_open(
         .count = field_int(old_rec, SHIPMENT_HISTORY_COUNT),
         .force = field_int(new_rec, SHIPMENT_FORCE_UPDATE) != 0,
         .creating = op == WHARF_CREATE,
-        .quiet = is_quiet(req, new_rec),
+        .quiet = shipment_history_is_quiet(req, new_rec),
         .source = "api"};
     w = shipments_write_of(h->rec);
     if (w && w->source)
@@ -48,7 +48,7 @@ wharf_status shipments_history_open(
 
 /* ---- rules ---- */
 
-static wharf_status too_many(struct history *h, const char *path)
+static wharf_status shipment_history_too_many(struct history *h, const char *path)
 {
     static const char sql[] = "SELECT count(*) FROM shipments.tracking_update"
                               " WHERE organization_id = $2::text AND shipment_id = $1::text";
@@ -64,7 +64,7 @@ static wharf_status too_many(struct history *h, const char *path)
 }
 
 /* Judges a change of status after section 2, the table of transitions. */
-static wharf_status allowed(struct history *h, wharf_str to, const char *path)
+static wharf_status shipment_history_allowed(struct history *h, wharf_str to, const char *path)
 {
     const char *at = W->mem->format(h->req, "%sstatus", path).p;
     uint32_t group = shipments_group(to);
@@ -78,7 +78,8 @@ static wharf_status allowed(struct history *h, wharf_str to, const char *path)
     return WHARF_OK;
 }
 
-static wharf_status set_status(struct history *h, wharf_str status, int64_t occurred_us)
+static wharf_status shipment_history_set_status(
+    struct history *h, wharf_str status, int64_t occurred_us)
 {
     bool good = shipments_group(status) == WHARF_GROUP_GOOD,
          was = shipments_group(h->status) == WHARF_GROUP_GOOD;
@@ -97,7 +98,8 @@ static wharf_status set_status(struct history *h, wharf_str status, int64_t occu
     return WHARF_OK;
 }
 
-static wharf_status check_place(struct history *h, wharf_tracking_update *u, const char *path)
+static wharf_status shipment_history_check_place(
+    struct history *h, wharf_tracking_update *u, const char *path)
 {
     if (shipments_layouts)
         return shipments_layouts->stand(h->req, &u->location_id, u->layout_id, path);
@@ -117,7 +119,7 @@ static wharf_str event_of(const struct history *h, wharf_str status, bool late)
                                                        : WHARF_S("shipment.updated");
 }
 
-static wharf_str hash_of(const struct history *h, const wharf_tracking_update *u)
+static wharf_str shipment_history_hash_of(const struct history *h, const wharf_tracking_update *u)
 {
     return W->mem->format(h->req, "%s\x1f%s\x1f%lld\x1f%s\x1f%s\x1f%s\x1f%s", h->id.p, u->status.p,
         (long long)(u->occurred_us / 1000), u->comment.p, u->location_id.p, u->layout_id.p,
@@ -135,9 +137,10 @@ static wharf_status insert_line(
         val_text_or_null(u->contact_id), val_text_or_null(u->user_id),
         val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates),
         val_json(u->images), val_json(u->provider_status), val_bool(!u->status.n),
-        val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
-        val_int(h->count + 1), val_time(W->req->now_us(h->req)),
-        val_text_or_null(W->req->actor(h->req)), val_bool(h->quiet)};
+        val_text(z(h->source)), val_text(event_of(h, status, late)),
+        val_text(shipment_history_hash_of(h, u)), val_int(h->count + 1),
+        val_time(W->req->now_us(h->req)), val_text_or_null(W->req->actor(h->req)),
+        val_bool(h->quiet)};
     struct shipments_shared *set = shipments_shared(h->rec);
     uint64_t n = 0;
     wharf_status s;
@@ -162,9 +165,9 @@ wharf_status shipments_apply(
     if (!u.status.n && !h->newest_us)
         return W->err->fail(
             h->req, ERR_INVALID_COMMENT, W->mem->format(h->req, "%scomment", path).p, NULL);
-    s = check_place(h, &u, path);
+    s = shipment_history_check_place(h, &u, path);
     if (s == WHARF_OK)
-        s = too_many(h, path);
+        s = shipment_history_too_many(h, path);
     if (s == WHARF_OK)
         s = insert_line(h, &u, status, late, &is_new);
     if (s != WHARF_OK || !is_new)
@@ -173,9 +176,9 @@ wharf_status shipments_apply(
     W->res->set(h->rec, SHIPMENT_HISTORY_COUNT, val_int(h->count));
     if (late)
         return WHARF_OK;
-    s = u.status.n ? allowed(h, u.status, path) : WHARF_OK;
+    s = u.status.n ? shipment_history_allowed(h, u.status, path) : WHARF_OK;
     if (s == WHARF_OK && u.status.n)
-        s = set_status(h, u.status, u.occurred_us);
+        s = shipment_history_set_status(h, u.status, u.occurred_us);
     if (s != WHARF_OK)
         return s;
     h->newest_us = u.occurred_us;

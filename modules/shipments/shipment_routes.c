@@ -20,7 +20,7 @@ static wharf_status known_number(
     return s;
 }
 
-static wharf_status find_known(wharf_req *req, const wharf_json *body, wharf_str *ret_id)
+static wharf_status shipment_find_known(wharf_req *req, const wharf_json *body, wharf_str *ret_id)
 {
     wharf_str number = json_text(body, "tracking_number"),
               provider = json_text(body, "provider_id");
@@ -48,7 +48,7 @@ wharf_status shipments_make(
     *ret_known = false;
     if (W->json->type(body) != WHARF_J_OBJECT)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "", "A shipment must be an object");
-    s = find_known(req, body, &id);
+    s = shipment_find_known(req, body, &id);
     if (s != WHARF_OK)
         return s;
     if (id.n) {
@@ -58,7 +58,8 @@ wharf_status shipments_make(
     return W->res->create(req, "shipment", body, ret_rec);
 }
 
-static void answer(wharf_req *req, uint32_t status, const char *message, const wharf_rec *rec)
+static void shipment_answer(
+    wharf_req *req, uint32_t status, const char *message, const wharf_rec *rec)
 {
     W->res->encode(req, W->req->respond(req, status, message), NULL, rec);
     if (status == 201)
@@ -78,18 +79,18 @@ wharf_status shipments_post(wharf_req *req, void *arg)
         return s;
     rates = field_json(rec, SHIPMENT_RATES);
     if (known)
-        answer(req, 200, "Existing shipment returned", rec);
+        shipment_answer(req, 200, "Existing shipment returned", rec);
     else if (is(field_text(rec, SHIPMENT_STATUS), "rates_generated") &&
              (!rates || !W->json->count(rates)))
-        answer(req, 201, "Shipment created; no provider offered a rate", rec);
+        shipment_answer(req, 201, "Shipment created; no provider offered a rate", rec);
     else
-        answer(req, 201, "Shipment created", rec);
+        shipment_answer(req, 201, "Shipment created", rec);
     return WHARF_OK;
 }
 
 /* ---- items of batches (docs/spec/10-batches.md section 8.1) ---- */
 
-static bool has(const wharf_json *item, const char *key)
+static bool shipment_has(const wharf_json *item, const char *key)
 {
     return !json_is_null(W->json->get(item, key));
 }
@@ -104,8 +105,9 @@ wharf_status shipments_batch_item(wharf_req *req, const char *action, const whar
 
     if (json_text(item, "id").n || strcmp(action, "merge") != 0)
         return WHARF_OK;
-    if (!has(item, "tracking_number") &&
-        !(has(item, "sender") && has(item, "recipient") && has(item, "parcels")))
+    if (!shipment_has(item, "tracking_number") &&
+        !(shipment_has(item, "sender") && shipment_has(item, "recipient") &&
+            shipment_has(item, "parcels")))
         return W->err->fail(req, ERR_BATCH_SHAPE, NULL,
             "A shipment needs a tracking_number, or sender, recipient and parcels, or the id of "
             "one that is there");
@@ -147,7 +149,7 @@ wharf_status shipments_purchase_post(wharf_req *req, void *arg)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "rate_id", "rate_id is required");
     s = update_with(req, "rate_id", val_text(rate), &rec);
     if (s == WHARF_OK)
-        answer(req, 200, "Shipment purchased", rec);
+        shipment_answer(req, 200, "Shipment purchased", rec);
     return s;
 }
 
@@ -157,7 +159,7 @@ wharf_status shipments_refund_post(wharf_req *req, void *arg)
     wharf_status s = update_with(req, "refund_status", val_text(WHARF_S("requested")), &rec);
 
     if (s == WHARF_OK)
-        answer(req, 200, "Refund requested", rec);
+        shipment_answer(req, 200, "Refund requested", rec);
     return s;
 }
 
@@ -173,7 +175,7 @@ wharf_status shipments_updates_post(wharf_req *req, void *arg)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "", "Send an array of tracking updates");
     s = update_with(req, "tracking_update", val_json(body), &rec);
     if (s == WHARF_OK)
-        answer(req, 200, "Shipment updated", rec);
+        shipment_answer(req, 200, "Shipment updated", rec);
     return s;
 }
 

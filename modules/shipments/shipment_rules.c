@@ -46,7 +46,7 @@ static wharf_status take_fulfillment(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status shipment_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *number = W->res->member(new_rec, "tracking_number");
     wharf_str s;
@@ -137,7 +137,7 @@ static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
     return W->err->current(req);
 }
 
-static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status shipment_check_parent(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     static const char sql[] =
         "SELECT parent_id IS NOT NULL FROM shipments.shipment"
@@ -176,7 +176,7 @@ static wharf_status settle_children(wharf_req *req, wharf_rec *rec)
 
 /* ---- check: creation ---- */
 
-static wharf_status missing(wharf_req *req, const wharf_rec *rec)
+static wharf_status shipment_missing(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *parcels = field_json(rec, SHIPMENT_PARCELS);
 
@@ -202,7 +202,7 @@ static wharf_status begin_quote(struct history *h)
 
     if (!field_json(h->rec, SHIPMENT_SENDER) || !field_json(h->rec, SHIPMENT_RECIPIENT) ||
         !parcels || !W->json->count(parcels))
-        return missing(h->req, h->rec);
+        return shipment_missing(h->req, h->rec);
     shipments_check_parties(h->req, h->rec);
     s = W->err->current(h->req);
     if (s == WHARF_OK)
@@ -218,7 +218,7 @@ static wharf_status begin_quote(struct history *h)
     return s == WHARF_OK && rate.n ? shipments_purchase(h, NULL, rate) : s;
 }
 
-static wharf_status begin(struct history *h)
+static wharf_status shipment_begin(struct history *h)
 {
     bool number = field_text(h->rec, SHIPMENT_TRACKING_NUMBER).n > 0;
     bool parties = field_json(h->rec, SHIPMENT_SENDER) || field_json(h->rec, SHIPMENT_RECIPIENT);
@@ -241,7 +241,8 @@ static wharf_status begin(struct history *h)
 
 /* ---- check: updates ---- */
 
-static wharf_status check_number(wharf_req *req, const struct history *h, const wharf_rec *old_rec)
+static wharf_status shipment_check_number(
+    wharf_req *req, const struct history *h, const wharf_rec *old_rec)
 {
     bool changed = W->res->changed(old_rec, h->rec, SHIPMENT_TRACKING_NUMBER) ||
                    W->res->changed(old_rec, h->rec, SHIPMENT_PROVIDER_ID);
@@ -302,7 +303,7 @@ static wharf_status apply_beside(struct history *h, const wharf_shipment_write *
     return WHARF_OK;
 }
 
-static wharf_status write_log(struct history *h)
+static wharf_status shipment_write_log(struct history *h)
 {
     const wharf_json *log = W->res->input(h->rec, SHIPMENT_LOG);
     wharf_log_line line = {
@@ -352,7 +353,7 @@ static wharf_status log_status(struct history *h, const wharf_rec *old_rec)
 static wharf_status take_orders(struct history *h, const wharf_rec *old_rec)
 {
     wharf_str rate_id = field_text(h->rec, SHIPMENT_RATE_ID);
-    wharf_status s = check_number(h->req, h, old_rec);
+    wharf_status s = shipment_check_number(h->req, h, old_rec);
 
     if (s == WHARF_OK && rate_id.n)
         s = shipments_purchase(h, old_rec, rate_id);
@@ -362,7 +363,7 @@ static wharf_status take_orders(struct history *h, const wharf_rec *old_rec)
 static wharf_status apply_all(
     struct history *h, uint32_t op, const wharf_rec *old_rec, const wharf_shipment_write *w)
 {
-    wharf_status s = op == WHARF_CREATE ? begin(h) : take_orders(h, old_rec);
+    wharf_status s = op == WHARF_CREATE ? shipment_begin(h) : take_orders(h, old_rec);
 
     if (s == WHARF_OK)
         s = apply_beside(h, w);
@@ -371,14 +372,14 @@ static wharf_status apply_all(
     return s == WHARF_OK && op == WHARF_UPDATE ? shipments_settle_refund(h, old_rec) : s;
 }
 
-static wharf_status finish(struct history *h, uint32_t op, const wharf_rec *old_rec)
+static wharf_status shipment_finish(struct history *h, uint32_t op, const wharf_rec *old_rec)
 {
     wharf_status s = settle_provider(h->req, op, old_rec, h->rec);
 
     if (s == WHARF_OK)
         s = settle_children(h->req, h->rec);
     if (s == WHARF_OK)
-        s = write_log(h);
+        s = shipment_write_log(h);
     if (s == WHARF_OK)
         s = log_status(h, old_rec);
     if (s == WHARF_OK)
@@ -386,7 +387,7 @@ static wharf_status finish(struct history *h, uint32_t op, const wharf_rec *old_
     return s;
 }
 
-static wharf_status check_write(
+static wharf_status shipment_check_write(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_shipment_write *w = shipments_write_of(new_rec);
@@ -399,13 +400,13 @@ static wharf_status check_write(
     if (s == WHARF_OK)
         s = check_kept(req, new_rec);
     if (s == WHARF_OK)
-        s = check_parent(req, old_rec, new_rec);
+        s = shipment_check_parent(req, old_rec, new_rec);
     if (s == WHARF_OK && shipments_layouts)
         s = shipments_layouts->settle(
             req, op, old_rec, new_rec, SHIPMENT_LOCATION_ID, SHIPMENT_LAYOUT_ID, WHARF_PLACE_ADOPT);
     if (s == WHARF_OK)
         s = apply_all(&h, op, old_rec, w);
-    return s == WHARF_OK ? finish(&h, op, old_rec) : s;
+    return s == WHARF_OK ? shipment_finish(&h, op, old_rec) : s;
 }
 
 wharf_status shipments_check(
@@ -414,7 +415,7 @@ wharf_status shipments_check(
     wharf_str status = field_text(old_rec, SHIPMENT_STATUS);
 
     if (op != WHARF_DELETE)
-        return check_write(req, op, old_rec, new_rec);
+        return shipment_check_write(req, op, old_rec, new_rec);
     if (!is(status, "rates_generated") && !is(status, "created") && !is(status, "canceled"))
         return W->err->fail(req, ERR_SHIPMENT_IN_TRANSIT, NULL, NULL);
     if (is(status, "created") && field_json(old_rec, SHIPMENT_PURCHASED_RATE))
@@ -489,7 +490,7 @@ wharf_status shipments_follow(
     return s == WHARF_OK && op == WHARF_CREATE ? shipments_simulator_begin(req, new_rec) : s;
 }
 
-static wharf_status written(
+static wharf_status shipment_rules_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s = shipments_follow(req, op, old_rec, new_rec);
@@ -498,9 +499,9 @@ static wharf_status written(
 }
 
 const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
+    .normalize = shipment_normalize,
     .check = shipments_check,
-    .written = written,
+    .written = shipment_rules_written,
     .batch_item = shipments_batch_item,
     .look_ahead = shipments_look_ahead,
     .check_many = shipments_check_many,
@@ -509,7 +510,7 @@ const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(
+static wharf_status shipment_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT 1 FROM shipments.shipment WHERE organization_id = $2::text "
@@ -521,7 +522,7 @@ static wharf_status location_check(
                             : WHARF_OK;
 }
 
-static wharf_status layout_written(
+static wharf_status shipment_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -533,6 +534,6 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks shipments_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = shipment_location_check, .ops = WHARF_DELETE};
 const wharf_hooks shipments_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = shipment_layout_written, .ops = WHARF_DELETE};

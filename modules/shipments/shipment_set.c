@@ -62,7 +62,7 @@ void shipments_keep_line(
     *ret_new = true;
 }
 
-static void put_line(wharf_out *out, const struct line *line)
+static void shipment_set_put_line(wharf_out *out, const struct line *line)
 {
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < LINE_ARGS; i++) {
@@ -76,7 +76,7 @@ static void put_line(wharf_out *out, const struct line *line)
     W->json->close(out);
 }
 
-static wharf_status write_lines(wharf_req *req, const struct shipments_shared *set)
+static wharf_status shipment_set_write_lines(wharf_req *req, const struct shipments_shared *set)
 {
     static const char sql[] = QUERY_TRACKING_UPDATES_ADD;
     wharf_out *out = W->json->writer(req);
@@ -87,7 +87,7 @@ static wharf_status write_lines(wharf_req *req, const struct shipments_shared *s
         return WHARF_OK;
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < set->n; i++)
-        put_line(out, &set->lines[i]);
+        shipment_set_put_line(out, &set->lines[i]);
     W->json->close(out);
     args[1] = val_text(W->json->result_text(out));
     return W->db->exec(req, sql, args, 4, NULL);
@@ -120,7 +120,7 @@ wharf_status shipments_check_many(wharf_req *req, uint32_t op, const wharf_rec *
             return s;
     }
     set->collecting = false;
-    s = write_lines(req, set);
+    s = shipment_set_write_lines(req, set);
     if (s == WHARF_OK && set->n)
         shipments_many->wrote(req);
     return s;
@@ -147,7 +147,7 @@ struct numbered { /* an item that has a number */
     bool may_exist; /* a shipment of the number takes its place */
 };
 
-static int by_number(const void *a, const void *b)
+static int shipment_set_by_number(const void *a, const void *b)
 {
     const struct numbered *x = a, *y = b;
     int order = strcmp(x->number.p, y->number.p);
@@ -155,18 +155,18 @@ static int by_number(const void *a, const void *b)
     return order ? order : (x->item > y->item) - (x->item < y->item);
 }
 
-static bool has(const wharf_json *item, const char *key)
+static bool shipment_set_has(const wharf_json *item, const char *key)
 {
     return !json_is_null(W->json->get(item, key));
 }
 
 /* Leaves the items that have the number of one before them: they mean the same shipment. Returns
  * how many are not left. */
-static size_t leave_repeated(wharf_req *req, struct numbered *list, size_t n)
+static size_t shipment_set_leave_repeated(wharf_req *req, struct numbered *list, size_t n)
 {
     size_t k = 0;
 
-    qsort(list, n, sizeof(*list), by_number);
+    qsort(list, n, sizeof(*list), shipment_set_by_number);
     for (size_t i = 0; i < n; i++) {
         if (i && same(list[i].number, list[i - 1].number))
             shipments_batch->leave(req, list[i].item);
@@ -183,7 +183,7 @@ static size_t leave_repeated(wharf_req *req, struct numbered *list, size_t n)
 }
 
 /* Leaves the items whose shipment is there already. */
-static wharf_status leave_known(wharf_req *req, struct numbered *list, size_t n)
+static wharf_status shipment_set_leave_known(wharf_req *req, struct numbered *list, size_t n)
 {
     static const char sql[] = QUERY_KNOWN_NUMBERS;
     wharf_str *numbers = W->mem->alloc(req, (n + 1) * sizeof(*numbers)),
@@ -245,18 +245,19 @@ static size_t name_items(
             list[k].number = shipments_carriers->normalize(req, number);
             list[k++].may_exist = !json_truth(W->json->get(items[i], "allow_duplicate"));
         }
-        if (has(items[i], "id") || has(items[i], "parent_id") || beyond_ascii(number) ||
-            W->json->get(items[i], "disable_webhooks") ||
-            (!has(items[i], "tracking_number") &&
-                !(has(items[i], "sender") && has(items[i], "recipient") &&
-                    has(items[i], "parcels"))))
+        if (shipment_set_has(items[i], "id") || shipment_set_has(items[i], "parent_id") ||
+            beyond_ascii(number) || W->json->get(items[i], "disable_webhooks") ||
+            (!shipment_set_has(items[i], "tracking_number") &&
+                !(shipment_set_has(items[i], "sender") && shipment_set_has(items[i], "recipient") &&
+                    shipment_set_has(items[i], "parcels"))))
             shipments_batch->leave(req, i);
     }
     return k;
 }
 
 /* Writes what is open. What is refused goes alone once more, which says so in the same words. */
-static wharf_status write_open(wharf_req *req, const wharf_json *const *items, size_t n)
+static wharf_status shipment_set_write_open(
+    wharf_req *req, const wharf_json *const *items, size_t n)
 {
     const wharf_json **bodies = W->mem->alloc(req, (n + 1) * sizeof(*bodies));
     size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), k = 0;
@@ -288,7 +289,7 @@ wharf_status shipments_batch_items(
 
     if (strcmp(action, "merge") != 0)
         return WHARF_OK;
-    named = leave_repeated(req, list, name_items(req, items, n, list));
-    s = named ? leave_known(req, list, named) : WHARF_OK;
-    return s == WHARF_OK ? write_open(req, items, n) : s;
+    named = shipment_set_leave_repeated(req, list, name_items(req, items, n, list));
+    s = named ? shipment_set_leave_known(req, list, named) : WHARF_OK;
+    return s == WHARF_OK ? shipment_set_write_open(req, items, n) : s;
 }

@@ -8,14 +8,15 @@
 
 enum { COMMENT_MAX = 2000, IMAGES_MAX = 10, ID_LENGTH = 191 };
 
-static wharf_status bad(wharf_req *req, const char *path, const char *member, const char *message)
+static wharf_status shipment_updates_bad(
+    wharf_req *req, const char *path, const char *member, const char *message)
 {
     const char *at = W->mem->format(req, "%s%s", path, member).p;
 
     return W->err->add(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
 }
 
-static size_t characters(wharf_str s)
+static size_t shipment_updates_characters(wharf_str s)
 {
     size_t n = 0;
 
@@ -24,8 +25,8 @@ static size_t characters(wharf_str s)
     return n;
 }
 
-static void read_text(wharf_req *req, const wharf_json *input, const char *path, const char *key,
-    size_t most, wharf_str *ret)
+static void shipment_updates_read_text(wharf_req *req, const wharf_json *input, const char *path,
+    const char *key, size_t most, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(input, key);
 
@@ -34,9 +35,10 @@ static void read_text(wharf_req *req, const wharf_json *input, const char *path,
         return;
     if (!W->json->text(v, ret)) {
         *ret = WHARF_S("");
-        bad(req, path, key, "must be text");
-    } else if (characters(*ret) > most) {
-        bad(req, path, key, W->mem->format(req, "must have at most %zu characters", most).p);
+        shipment_updates_bad(req, path, key, "must be text");
+    } else if (shipment_updates_characters(*ret) > most) {
+        shipment_updates_bad(
+            req, path, key, W->mem->format(req, "must have at most %zu characters", most).p);
     }
 }
 
@@ -58,10 +60,10 @@ static void read_when(
     else
         W->json->text(v, &s);
     if (!wharf_moment_read(s.p, &u->occurred_us))
-        bad(req, path, "occurred_at",
+        shipment_updates_bad(req, path, "occurred_at",
             "must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds");
     else if (u->occurred_us > now + DAY_US)
-        bad(req, path, "occurred_at", "must not be more than 24 hours ahead");
+        shipment_updates_bad(req, path, "occurred_at", "must not be more than 24 hours ahead");
 }
 
 /* ---- the other members ---- */
@@ -84,12 +86,13 @@ static void read_images(
         return;
     if (!json_is_null(many)) {
         if (W->json->type(many) != WHARF_J_ARRAY || W->json->count(many) > IMAGES_MAX) {
-            bad(req, path, "images", "must be an array of at most 10 URLs or data URLs");
+            shipment_updates_bad(
+                req, path, "images", "must be an array of at most 10 URLs or data URLs");
             return;
         }
         for (const wharf_json *e = W->json->at(many, 0); e; e = W->json->next(e)) {
             if (!W->json->text(e, &s) || !is_image(s))
-                bad(req, path, "images", "must be URLs or data URLs of images");
+                shipment_updates_bad(req, path, "images", "must be URLs or data URLs of images");
         }
         u->images = many;
         return;
@@ -114,14 +117,14 @@ static void read_coordinates(
         !W->json->decimal(W->json->at(v, 0), 9, &degrees[0]) ||
         !W->json->decimal(W->json->at(v, 1), 9, &degrees[1]) || llabs(degrees[0]) > 90000000000LL ||
         llabs(degrees[1]) > 180000000000LL)
-        bad(req, path, "coordinates", "must be [latitude, longitude]");
+        shipment_updates_bad(req, path, "coordinates", "must be [latitude, longitude]");
     else
         u->coordinates = v;
 }
 
 /* Reads the address of an update: often only a city and a state, so no rule of addresses is
  * asked. */
-static void read_address(
+static void shipment_updates_read_address(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "address");
@@ -133,14 +136,15 @@ static void read_address(
         return;
     if (W->json->type(v) == WHARF_J_OBJECT) {
         u->address = v;
-    } else if (W->json->text(v, &s) && s.n && characters(s) <= 512) {
+    } else if (W->json->text(v, &s) && s.n && shipment_updates_characters(s) <= 512) {
         out = W->json->builder(req);
         W->json->open(out, NULL, '{');
         W->json->put(out, "formatted_address", val_text(s));
         W->json->close(out);
         W->json->result(req, out, &u->address);
     } else {
-        bad(req, path, "address", "must be text of up to 512 characters or an object");
+        shipment_updates_bad(
+            req, path, "address", "must be text of up to 512 characters or an object");
     }
 }
 
@@ -151,19 +155,19 @@ static void read_provider_status(
 
     u->provider_status = json_is_null(v) ? NULL : v;
     if (u->provider_status && W->json->type(v) != WHARF_J_OBJECT)
-        bad(req, path, "provider_status", "must be an object: code, description");
+        shipment_updates_bad(req, path, "provider_status", "must be an object: code, description");
 }
 
-static void read_status(
+static void shipment_updates_read_status(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
-    read_text(req, input, path, "status", ID_LENGTH, &u->status);
+    shipment_updates_read_text(req, input, path, "status", ID_LENGTH, &u->status);
     if (u->status.n) {
         u->status = shipments_canonical(u->status);
         if (!u->status.n)
-            bad(req, path, "status", "must be a status of shipments");
+            shipment_updates_bad(req, path, "status", "must be a status of shipments");
     } else if (!u->comment.n) {
-        bad(req, path, "status", "must be given when there is no comment");
+        shipment_updates_bad(req, path, "status", "must be given when there is no comment");
     }
 }
 
@@ -171,21 +175,21 @@ wharf_status shipments_read_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     if (W->json->type(input) != WHARF_J_OBJECT)
-        return bad(req, path, "status", "must stand in an object");
-    read_text(req, input, path, "comment", COMMENT_MAX, &u->comment);
+        return shipment_updates_bad(req, path, "status", "must stand in an object");
+    shipment_updates_read_text(req, input, path, "comment", COMMENT_MAX, &u->comment);
     if (strspn(u->comment.p, " \t\r\n") >= u->comment.n)
         u->comment = WHARF_S("");
-    read_status(req, input, path, u);
+    shipment_updates_read_status(req, input, path, u);
     read_when(req, input, path, u);
-    read_text(req, input, path, "location_id", ID_LENGTH, &u->location_id);
-    read_text(req, input, path, "layout_id", ID_LENGTH, &u->layout_id);
-    read_text(req, input, path, "container_id", ID_LENGTH, &u->container_id);
-    read_text(req, input, path, "contact_id", ID_LENGTH, &u->contact_id);
-    read_text(req, input, path, "user_id", ID_LENGTH, &u->user_id);
-    read_text(req, input, path, "vehicle_id", ID_LENGTH, &u->vehicle_id);
+    shipment_updates_read_text(req, input, path, "location_id", ID_LENGTH, &u->location_id);
+    shipment_updates_read_text(req, input, path, "layout_id", ID_LENGTH, &u->layout_id);
+    shipment_updates_read_text(req, input, path, "container_id", ID_LENGTH, &u->container_id);
+    shipment_updates_read_text(req, input, path, "contact_id", ID_LENGTH, &u->contact_id);
+    shipment_updates_read_text(req, input, path, "user_id", ID_LENGTH, &u->user_id);
+    shipment_updates_read_text(req, input, path, "vehicle_id", ID_LENGTH, &u->vehicle_id);
     read_images(req, input, path, u);
     read_coordinates(req, input, path, u);
-    read_address(req, input, path, u);
+    shipment_updates_read_address(req, input, path, u);
     read_provider_status(req, input, path, u);
     return W->err->current(req);
 }
@@ -204,7 +208,8 @@ static wharf_status check_named(
     if (s == WHARF_UNAVAILABLE) /* its module is left out, and nobody knows its rows */
         return WHARF_OK;
     if (s == WHARF_NOT_FOUND)
-        return bad(req, path, member, W->mem->format(req, "must be the id of a %s", resource).p);
+        return shipment_updates_bad(
+            req, path, member, W->mem->format(req, "must be the id of a %s", resource).p);
     return W->err->add(req, ERR_LOCATION_ACCESS, id.p, NULL);
 }
 

@@ -27,7 +27,7 @@ static const wharf_route routes[] = {
     {ROUTE_HISTORY, .handler = shipments_updates_get},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void shipments_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -41,7 +41,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "shipments.ops", 1, 4, &shipments_ops);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status shipments_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
@@ -65,8 +65,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = shipments_declare,
+        .start = shipments_start};
 
     W = host;
     return &desc;

@@ -34,7 +34,7 @@ static int64_t step_us(void)
     return shipments_config->integer(shipments_self, "simulator_step_seconds") * 1000000;
 }
 
-static wharf_status enqueue(wharf_req *req, wharf_str id, int64_t step)
+static wharf_status simulator_enqueue(wharf_req *req, wharf_str id, int64_t step)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *args;
@@ -58,7 +58,7 @@ wharf_status shipments_simulator_begin(wharf_req *req, const wharf_rec *rec)
         !is(field_text(rec, SHIPMENT_STATUS), "created") ||
         !shipments_carriers->is_internal(field_text(rec, SHIPMENT_TRACKING_NUMBER), &code))
         return WHARF_OK;
-    return enqueue(req, W->res->id(rec), 0);
+    return simulator_enqueue(req, W->res->id(rec), 0);
 }
 
 static wharf_status write_step(wharf_req *req, wharf_str id, const char *status)
@@ -100,5 +100,7 @@ wharf_status shipments_simulate(wharf_req *req, void *arg)
     if (!status)
         return WHARF_OK;
     s = write_step(req, id, status);
-    return s == WHARF_OK && step_status(code, (size_t)step + 1) ? enqueue(req, id, step + 1) : s;
+    return s == WHARF_OK && step_status(code, (size_t)step + 1)
+               ? simulator_enqueue(req, id, step + 1)
+               : s;
 }

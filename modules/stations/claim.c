@@ -36,7 +36,7 @@ static wharf_status read_claim(wharf_req *req, struct claim *c)
 
 /* Computes the room of a station. Whoever takes the station over ends the session under the same
  * lock: after that nothing is handed to the old one. */
-static wharf_status room_of(wharf_req *req, const struct claim *c, int64_t *ret)
+static wharf_status claim_room_of(wharf_req *req, const struct claim *c, int64_t *ret)
 {
     static const char sql[] =
         "SELECT (SELECT count(*) FROM stations.print_job WHERE organization_id = $2::text AND "
@@ -86,7 +86,7 @@ static wharf_status lock_queued(wharf_req *req, wharf_str id, int64_t *ret_attem
     return s;
 }
 
-static wharf_status take(
+static wharf_status claim_take(
     wharf_req *req, const struct claim *c, const wharf_rows *rows, size_t r, bool *ret_taken)
 {
     int64_t now = W->req->now_us(req), attempt = 0;
@@ -106,7 +106,8 @@ static wharf_status take(
 }
 
 /* Claims of a station come one after the other, so that no printer gets more than it takes. */
-static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *ids, size_t *ret_n)
+static wharf_status claim_take_all(
+    wharf_req *req, const struct claim *c, wharf_str *ids, size_t *ret_n)
 {
     wharf_val args[5];
     const wharf_rows *rows;
@@ -115,7 +116,7 @@ static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *i
 
     *ret_n = 0;
     if (s == WHARF_OK)
-        s = room_of(req, c, &room);
+        s = claim_room_of(req, c, &room);
     if (s != WHARF_OK || c->st.draining || room <= 0)
         return s;
     args[0] = val_text(W->req->organization(req));
@@ -127,7 +128,7 @@ static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *i
     for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows) && *ret_n < CLAIM_MAX; r++) {
         bool taken;
 
-        s = take(req, c, rows, r, &taken);
+        s = claim_take(req, c, rows, r, &taken);
         if (s == WHARF_OK && taken)
             ids[(*ret_n)++] = row_text(rows, r, 0);
     }
@@ -171,7 +172,7 @@ static wharf_status put_job(wharf_req *req, wharf_out *out, wharf_str id)
     return WHARF_OK;
 }
 
-static wharf_status answer(wharf_req *req, const wharf_str *ids, size_t n)
+static wharf_status claim_answer(wharf_req *req, const wharf_str *ids, size_t n)
 {
     wharf_out *out = W->req->respond(
         req, 200, W->mem->format(req, "%zu print job%s claimed", n, n == 1 ? "" : "s").p);
@@ -187,7 +188,7 @@ static wharf_status answer(wharf_req *req, const wharf_str *ids, size_t n)
 }
 
 /* Notes that the station is there, as a claim shows, at most every few seconds. */
-static wharf_status seen(wharf_req *req, const struct claim *c)
+static wharf_status claim_seen(wharf_req *req, const struct claim *c)
 {
     static const char sql[] =
         "UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = true WHERE "
@@ -219,9 +220,9 @@ wharf_status job_claim(wharf_req *req, void *arg)
     if (s == WHARF_OK) /* before the look: what comes after it ends the wait */
         s = print_channel->last(req, channel, &seq);
     if (s == WHARF_OK)
-        s = seen(req, &c);
+        s = claim_seen(req, &c);
     if (s == WHARF_OK)
-        s = take_all(req, &c, ids, &n);
+        s = claim_take_all(req, &c, ids, &n);
     if (s == WHARF_OK)
         s = W->db->commit(req);
     else
@@ -230,7 +231,7 @@ wharf_status job_claim(wharf_req *req, void *arg)
         return s;
     if (!n && c.wait && print_channel->park(req, channel, seq, c.wait * 1000))
         return WHARF_OK;
-    return answer(req, ids, n);
+    return claim_answer(req, ids, n);
 }
 
 /* ---- giving back ---- */

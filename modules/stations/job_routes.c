@@ -32,7 +32,7 @@ static wharf_status answer_created(wharf_req *req, wharf_str id, const char *mes
 
 /* ---- reprint ---- */
 
-static void put_member(
+static void job_put_member(
     wharf_out *out, const char *key, const wharf_json *override, wharf_val otherwise)
 {
     if (override || otherwise.type != WHARF_V_NULL)
@@ -40,7 +40,7 @@ static void put_member(
 }
 
 /* Writes the old configuration with the members that are sent. */
-static void put_configuration(wharf_out *out, const wharf_json *old, const wharf_json *sent)
+static void job_put_configuration(wharf_out *out, const wharf_json *old, const wharf_json *sent)
 {
     W->json->open(out, "configuration", '{');
     for (const wharf_json *m = W->json->at(old, 0); m; m = W->json->next(m)) {
@@ -54,7 +54,7 @@ static void put_configuration(wharf_out *out, const wharf_json *old, const wharf
     W->json->close(out);
 }
 
-static wharf_val text_or_null(const wharf_rec *rec, wharf_field f)
+static wharf_val job_text_or_null(const wharf_rec *rec, wharf_field f)
 {
     return val_text_or_null(field_text(rec, f));
 }
@@ -70,21 +70,21 @@ static wharf_status reprint_body(
     wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
-    put_member(out, "name", NULL, text_or_null(old_rec, PRINT_JOB_NAME));
+    job_put_member(out, "name", NULL, job_text_or_null(old_rec, PRINT_JOB_NAME));
     if (!station && automatic)
-        put_member(out, "location_id", NULL, text_or_null(old_rec, PRINT_JOB_LOCATION_ID));
-    put_member(out, "print_station_id", station,
-        named ? text_or_null(old_rec, PRINT_JOB_PRINT_STATION_ID) : val_null());
-    put_member(out, "printer_name", printer,
-        named ? text_or_null(old_rec, PRINT_JOB_PRINTER_NAME) : val_null());
-    put_member(out, "priority", W->json->get(sent, "priority"),
+        job_put_member(out, "location_id", NULL, job_text_or_null(old_rec, PRINT_JOB_LOCATION_ID));
+    job_put_member(out, "print_station_id", station,
+        named ? job_text_or_null(old_rec, PRINT_JOB_PRINT_STATION_ID) : val_null());
+    job_put_member(out, "printer_name", printer,
+        named ? job_text_or_null(old_rec, PRINT_JOB_PRINTER_NAME) : val_null());
+    job_put_member(out, "priority", W->json->get(sent, "priority"),
         val_int(field_int(old_rec, PRINT_JOB_PRIORITY)));
-    put_member(out, "resource", NULL, val_json(field_json(old_rec, PRINT_JOB_RESOURCE)));
-    put_member(
+    job_put_member(out, "resource", NULL, val_json(field_json(old_rec, PRINT_JOB_RESOURCE)));
+    job_put_member(
         out, "custom_dimensions", NULL, val_json(field_json(old_rec, PRINT_JOB_CUSTOM_DIMENSIONS)));
-    put_member(out, "metadata", NULL, val_json(field_json(old_rec, PRINT_JOB_METADATA)));
+    job_put_member(out, "metadata", NULL, val_json(field_json(old_rec, PRINT_JOB_METADATA)));
     W->json->put(out, "raw", val_bool(field_int(old_rec, PRINT_JOB_RAW) != 0));
-    put_configuration(
+    job_put_configuration(
         out, field_json(old_rec, PRINT_JOB_CONFIGURATION), W->json->get(sent, "configuration"));
     W->json->close(out);
     return W->json->result(req, out, ret);
@@ -160,7 +160,7 @@ static const wharf_json *find_printer(const wharf_json *printers, wharf_str id)
 }
 
 /* Makes a text that fits on the smallest label. */
-static wharf_status test_body(wharf_req *req, wharf_str station, const wharf_json *printer,
+static wharf_status job_test_body(wharf_req *req, wharf_str station, const wharf_json *printer,
     wharf_str size, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
@@ -205,7 +205,7 @@ wharf_status printer_test_page(wharf_req *req, void *arg)
     if (!size.n)
         return W->err->fail(req, ERR_PRINT_JOB_UNSUPPORTED, "configuration.paper_size",
             "The printer has no paper size to print a test page on");
-    s = test_body(req, station, printer, size, &body);
+    s = job_test_body(req, station, printer, size, &body);
     if (s == WHARF_OK)
         s = W->res->create(req, "print_job", body, &made);
     return s == WHARF_OK ? answer_created(req, W->res->id(made), "Print job created") : s;

@@ -25,7 +25,8 @@ wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets,
 }
 
 /* Settles how long the bytes are kept, which is known once the job is over. */
-static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status jobs_settle_document(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *document = field_json(new_rec, PRINT_JOB_DOCUMENT), *v;
     int64_t ended = field_int(new_rec, PRINT_JOB_ENDED_AT);
@@ -65,7 +66,7 @@ static wharf_status job_check(
     for (size_t i = 0; c && i < c->n; i++)
         W->res->set(new_rec, c->sets[i].field, c->sets[i].value);
     s = c ? WHARF_OK : job_update_check(req, old_rec, new_rec);
-    return s == WHARF_OK ? settle_document(req, old_rec, new_rec) : s;
+    return s == WHARF_OK ? jobs_settle_document(req, old_rec, new_rec) : s;
 }
 
 /* Erases the bytes with the row: nobody prints it any more. */

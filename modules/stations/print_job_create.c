@@ -63,7 +63,7 @@ static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct pl
 
 /* ---- capability ---- */
 
-static wharf_status choose(wharf_req *req, struct plan *p)
+static wharf_status print_job_create_choose(wharf_req *req, struct plan *p)
 {
     const struct wish w = {.papers = &p->papers,
         .paper = p->paper,
@@ -116,7 +116,8 @@ static wharf_status queue_full(wharf_req *req)
     return W->err->fail(req, ERR_PRINT_STATION_QUEUE_FULL, NULL, NULL);
 }
 
-static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struct plan *p)
+static wharf_status print_job_create_check_room(
+    wharf_req *req, const wharf_rec *job, const struct plan *p)
 {
     wharf_str station = p->printer->station_id;
     wharf_status s;
@@ -146,8 +147,8 @@ static wharf_status hold_room(wharf_req *req, wharf_str station)
 
 /* ---- the prepared document ---- */
 
-static wharf_status finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w, wharf_str name,
-    wharf_str type, wharf_field field, wharf_blob_info *ret)
+static wharf_status print_job_create_finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w,
+    wharf_str name, wharf_str type, wharf_field field, wharf_blob_info *ret)
 {
     wharf_str id;
     wharf_status s = print_blob->finish(req, w, name, type, 0, &id);
@@ -159,7 +160,7 @@ static wharf_status finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w,
     return print_blob->info(req, id, ret);
 }
 
-static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
+static wharf_status print_job_create_prepare(wharf_req *req, wharf_rec *job, struct plan *p)
 {
     const wharf_render_plan want = {.head = WHARF_HEAD(wharf_render_plan),
         .width = p->width * POINTS,
@@ -185,7 +186,7 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
         return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_INVALID, "data",
             "The document can't be printed: %s", print_render->reason(p->document.render).p);
     print_render->info(p->document.render, &p->document.info); /* what make() knows of it */
-    s = finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"),
+    s = print_job_create_finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"),
         PRINT_JOB_PREPARED_FILE, &info);
     if (s == WHARF_OK)
         W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(info.sha256));
@@ -200,7 +201,8 @@ static wharf_val size_name(wharf_req *req, const struct plan *p)
                              : WHARF_S("page_size_custom"));
 }
 
-static void put_text(wharf_out *out, const struct plan *p, const char *key, const char *fallback)
+static void print_job_create_put_text(
+    wharf_out *out, const struct plan *p, const char *key, const char *fallback)
 {
     wharf_str s = wish_text(p, key);
 
@@ -227,17 +229,17 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
     W->json->put(out, "copies", val_int(wish_int(p, "copies", 1)));
     W->json->put(out, "color_print", val_bool(wish_truth(p, "color_print", false)));
     W->json->put(out, "double_sided", val_bool(wish_truth(p, "double_sided", false)));
-    put_text(out, p, "duplex_edge", "long");
+    print_job_create_put_text(out, p, "duplex_edge", "long");
     W->json->put(out, "orientation",
         val_text(p->landscape == 1 ? WHARF_S("landscape") : WHARF_S("portrait")));
     W->json->put(out, "paper_size", size_name(req, p));
     W->json->put(out, "print_all_pages", val_bool(wish_truth(p, "print_all_pages", true)));
-    put_text(out, p, "page_ranges", NULL);
+    print_job_create_put_text(out, p, "page_ranges", NULL);
     W->json->put(out, "scaling", val_double(wish_scaling(p)));
     W->json->put(out, "fit", val_text(z(wish_fit_words[wish_fit(p)])));
     W->json->put(out, "rotate", val_int(wish_int(p, "rotate", 0)));
     W->json->put(out, "collate", val_bool(wish_truth(p, "collate", true)));
-    put_text(out, p, "media_source", NULL);
+    print_job_create_put_text(out, p, "media_source", NULL);
     return set_json(req, job, PRINT_JOB_CONFIGURATION, out);
 }
 
@@ -328,11 +330,11 @@ static wharf_status set_beginning(wharf_req *req, wharf_rec *job)
 
 static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wharf_blob_info *ret)
 {
-    wharf_status s = p->document.render ? prepare(req, job, p) : WHARF_OK;
+    wharf_status s = p->document.render ? print_job_create_prepare(req, job, p) : WHARF_OK;
 
     if (s == WHARF_OK)
-        s = finish(req, job, p->document.writer, WHARF_S("document"), p->document.type,
-            PRINT_JOB_SOURCE_FILE, ret);
+        s = print_job_create_finish(req, job, p->document.writer, WHARF_S("document"),
+            p->document.type, PRINT_JOB_SOURCE_FILE, ret);
     if (s == WHARF_OK && !p->document.render)
         W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(ret->sha256));
     return s;
@@ -351,7 +353,7 @@ static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct 
         if (!p->named)
             s = printers_load(req, W->req->actor(req), location, station, &p->printers);
         if (s == WHARF_OK && !p->named)
-            s = choose(req, p);
+            s = print_job_create_choose(req, p);
         if (s == WHARF_OK)
             s = printer_hold(req, p->printer->station_id, in_pool(p) ? WHARF_S("") : p->printer->id,
                 p->printer->model, &gone);
@@ -379,7 +381,7 @@ static wharf_status set_all(wharf_req *req, wharf_rec *job, struct plan *p)
     return s == WHARF_OK ? set_beginning(req, job) : s;
 }
 
-static wharf_status check_resource(wharf_req *req, const wharf_rec *job)
+static wharf_status print_job_create_check_resource(wharf_req *req, const wharf_rec *job)
 {
     const wharf_json *resource = field_json(job, PRINT_JOB_RESOURCE);
     wharf_str type = json_text(resource, "type"), id = json_text(resource, "id");
@@ -398,7 +400,8 @@ static wharf_status check_resource(wharf_req *req, const wharf_rec *job)
     return s == WHARF_UNAVAILABLE ? WHARF_OK : s; /* of a module that is not there */
 }
 
-static wharf_status settle_document(wharf_req *req, const wharf_rec *job, struct plan *p)
+static wharf_status print_job_create_settle_document(
+    wharf_req *req, const wharf_rec *job, struct plan *p)
 {
     const struct reprint *again = job_reprint(job);
     wharf_status s = again ? document_again(req, again->source_file,
@@ -434,15 +437,15 @@ wharf_status job_create_check(wharf_req *req, wharf_rec *job)
     if (s == WHARF_OK)
         s = wish_ranges(req, p);
     if (s == WHARF_OK)
-        s = check_resource(req, job);
+        s = print_job_create_check_resource(req, job);
     if (s == WHARF_OK)
-        s = settle_document(req, job, p);
+        s = print_job_create_settle_document(req, job, p);
     if (s == WHARF_OK)
         s = paper_settle(req, p);
     if (s == WHARF_OK)
-        s = choose(req, p);
+        s = print_job_create_choose(req, p);
     if (s == WHARF_OK)
-        s = check_room(req, job, p);
+        s = print_job_create_check_room(req, job, p);
     if (s == WHARF_OK)
         s = set_all(req, job, p);
     return s;

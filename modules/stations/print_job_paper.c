@@ -61,7 +61,7 @@ wharf_str paper_missing(wharf_req *req, const struct plan *p)
 /* Returns the nearest size with these sides; of equals the first, but one that some printer has
  * before one that none has. smaller, larger: how much smaller or larger than the paper the sides
  * may be, in inches. NULL: there is none. */
-static const struct paper *nearest(
+static const struct paper *print_job_paper_nearest(
     const struct plan *p, double width, double height, double smaller, double larger)
 {
     const struct paper *best = NULL;
@@ -83,7 +83,7 @@ static const struct paper *nearest(
     return best;
 }
 
-static bool turned(const struct plan *p)
+static bool print_job_paper_turned(const struct plan *p)
 {
     return wish_int(p, "rotate", 0) % 180 != 0;
 }
@@ -97,13 +97,14 @@ static void find_paper(struct plan *p)
     const double side[] = {width, height, width};
 
     for (size_t i = 0; i < 4 && width > 0 && !p->paper; i++) {
-        p->paper = nearest(p, side[i % 2], side[i % 2 + 1], tries[i / 2][0], tries[i / 2][1]);
+        p->paper = print_job_paper_nearest(
+            p, side[i % 2], side[i % 2 + 1], tries[i / 2][0], tries[i / 2][1]);
         if (p->paper && i % 2 && p->landscape == LANDSCAPE_UNKNOWN)
             p->landscape = 1;
     }
 }
 
-static wharf_status detect(wharf_req *req, struct plan *p)
+static wharf_status print_job_paper_detect(wharf_req *req, struct plan *p)
 {
     const struct paper *twin;
 
@@ -135,7 +136,7 @@ wharf_status paper_settle(wharf_req *req, struct plan *p)
             return wrong(req, "configuration.paper_size",
                 "paper_size must be page_size_custom or one of GET /v1/cloud-printing/paper-sizes");
         if (!size.n)
-            s = detect(req, p);
+            s = print_job_paper_detect(req, p);
         if (s != WHARF_OK || !p->paper)
             return s;
         p->width = p->paper->width;
@@ -143,6 +144,6 @@ wharf_status paper_settle(wharf_req *req, struct plan *p)
     }
     if (p->landscape == LANDSCAPE_UNKNOWN) /* from the document, as it will be turned */
         p->landscape = width > 0 && fabs(width - height) > 1 && fabs(p->width - p->height) > 0.01 &&
-                       ((width > height) != turned(p)) != (p->width > p->height);
+                       ((width > height) != print_job_paper_turned(p)) != (p->width > p->height);
     return WHARF_OK;
 }

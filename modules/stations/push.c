@@ -37,7 +37,7 @@ static wharf_status lacking(wharf_req *req, const char *setting, const char *wha
     return W->err->fail(req, ERR_VALIDATION_FAILED, NULL, "stations.push.%s %s", setting, what);
 }
 
-static wharf_status check_driver(wharf_req *req, const char *driver)
+static wharf_status push_check_driver(wharf_req *req, const char *driver)
 {
     wharf_push_account account = push_account();
     const char *problem;
@@ -75,7 +75,7 @@ wharf_status push_start(wharf_req *req)
         if (k == DRIVERS)
             return lacking(req, "drivers", "is a list of fcm, pushy and webhook");
         enabled[n_enabled++] = z(drivers[k]);
-        s = check_driver(req, drivers[k]);
+        s = push_check_driver(req, drivers[k]);
     }
     return s;
 }

@@ -134,7 +134,7 @@ wharf_status push_send(wharf_req *req, struct push *p, wharf_fetch **ret_fetch)
 /* ---- what the answer means ---- */
 
 /* Returns a word of the service such as NO_RECIPIENTS: nothing else of what it says is kept. */
-static const char *word(wharf_req *req, wharf_str text)
+static const char *push_driver_word(wharf_req *req, wharf_str text)
 {
     bool plain = text.n && text.n <= 40 &&
                  strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
@@ -149,7 +149,7 @@ static bool pushy_dead(
 {
     wharf_str code = json_text(answer, "code");
 
-    *ret_word = word(req, code);
+    *ret_word = push_driver_word(req, code);
     return status == 400 && (is(code, "NO_RECIPIENTS") || strstr(code.p, "TOKEN"));
 }
 

@@ -53,7 +53,7 @@ static int64_t wait_of(const struct push *p)
     return whole / 2 + (int64_t)(h % 1000) * whole / 2000;
 }
 
-static wharf_status note_end(
+static wharf_status push_note_end(
     wharf_req *req, const struct push *p, const struct push_outcome *o, const char *status)
 {
     static const char sql[] =
@@ -119,7 +119,8 @@ static wharf_status note_dead(wharf_req *req, const struct push *p)
                                     : s;
 }
 
-static wharf_status note(wharf_req *req, const struct push *p, const struct push_outcome *o)
+static wharf_status push_engine_note(
+    wharf_req *req, const struct push *p, const struct push_outcome *o)
 {
     int64_t wait_ms = o->later_ms ? o->later_ms : wait_of(p);
     bool again = o->end == PUSH_AGAIN &&
@@ -128,21 +129,21 @@ static wharf_status note(wharf_req *req, const struct push *p, const struct push
 
     if (again)
         return note_again(req, p, o, wait_ms);
-    s = note_end(req, p, o, o->end == PUSH_DELIVERED ? "delivered" : "failed");
+    s = push_note_end(req, p, o, o->end == PUSH_DELIVERED ? "delivered" : "failed");
     if (s == WHARF_OK && o->end == PUSH_DELIVERED)
         s = note_good(req, p);
     return s == WHARF_OK && o->end == PUSH_DEAD ? note_dead(req, p) : s;
 }
 
 /* Notes it and forgets it. What can't be noted is made again when its lease is over. */
-static void settle(wharf_req *req, struct push *p, const struct push_outcome *o)
+static void push_settle(wharf_req *req, struct push *p, const struct push_outcome *o)
 {
     wharf_status s = print_events->act_for(req, z(p->organization));
 
     if (s == WHARF_OK)
         s = W->db->begin(req);
     if (s == WHARF_OK) {
-        s = note(req, p, o);
+        s = push_engine_note(req, p, o);
         if (s != WHARF_OK || W->db->commit(req) != WHARF_OK)
             W->db->rollback(req);
     }
@@ -171,7 +172,7 @@ static void send_by_fcm(wharf_req *req, struct pusher *g, struct push *p)
     print_push->send(req, g->fcm, &m);
 }
 
-static void send(wharf_req *req, struct pusher *g, struct push *p)
+static void push_engine_send(wharf_req *req, struct pusher *g, struct push *p)
 {
     static const struct push_outcome not_sent = {
         .end = PUSH_FAILED, .error = "the URL is not one that the server sends to"};
@@ -186,18 +187,18 @@ static void send(wharf_req *req, struct pusher *g, struct push *p)
         return;
     }
     W->err->clear(req);
-    settle(req, p, &not_sent);
+    push_settle(req, p, &not_sent);
 }
 
 /* Ends a push of Pushy or the webhook. */
-static void finish(wharf_req *req, struct pusher *g, wharf_fetch *f)
+static void push_finish(wharf_req *req, struct pusher *g, wharf_fetch *f)
 {
     struct push *p = print_fetch->tag(f);
     struct push_outcome o = push_judge(req, p, f);
 
     print_fetch->done(req, f);
     g->running--;
-    settle(req, p, &o);
+    push_settle(req, p, &o);
 }
 
 /* Ends the pushes of FCM that are over. */
@@ -216,18 +217,18 @@ static void finish_fcm(wharf_req *req, struct pusher *g)
             .error = r.error.n ? r.error.p : NULL,
             .later_ms = r.later_ms};
         g->running--;
-        settle(req, r.tag, &o);
+        push_settle(req, r.tag, &o);
     }
 }
 
 /* Ends what is over; waits for it at most so long. */
-static void collect(wharf_req *req, struct pusher *g, int64_t wait_ms)
+static void push_collect(wharf_req *req, struct pusher *g, int64_t wait_ms)
 {
     wharf_fetch *f;
 
     for (; (f = print_fetch->next(req, wait_ms)); wait_ms = 0) {
         if (!print_push->finished(req, g->fcm, f))
-            finish(req, g, f);
+            push_finish(req, g, f);
     }
     finish_fcm(req, g);
 }
@@ -253,7 +254,7 @@ static struct push *push_of(const wharf_rows *rows, size_t r)
     return p;
 }
 
-static wharf_status claim(wharf_req *req, struct pusher *g)
+static wharf_status push_engine_claim(wharf_req *req, struct pusher *g)
 {
     static const char sql[] =
         "SELECT organization_id, id, station_id, job_id, seq, type, driver, attempts, at_us, "
@@ -272,7 +273,7 @@ static wharf_status claim(wharf_req *req, struct pusher *g)
     for (size_t i = 0; i < n; i++)
         list[i] = push_of(rows, i);
     for (size_t i = 0; i < n; i++)
-        send(req, g, list[i]);
+        push_engine_send(req, g, list[i]);
     g->due_ms = 0;
     if (n)
         return WHARF_OK;
@@ -283,19 +284,19 @@ static wharf_status claim(wharf_req *req, struct pusher *g)
 
 /* ---- the loop ---- */
 
-static void round_of(wharf_req *req, struct pusher *g)
+static void push_round_of(wharf_req *req, struct pusher *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);
 
     g->due_ms = LOOK_MS;
-    collect(req, g, 0);
-    if (g->running < RUNNING_MOST && claim(req, g) != WHARF_OK)
+    push_collect(req, g, 0);
+    if (g->running < RUNNING_MOST && push_engine_claim(req, g) != WHARF_OK)
         g->due_ms = AWAY_MS; /* the database is away */
     W->err->clear(req);
     W->mem->scope_end(req, scope);
 }
 
-static void wind_up(wharf_req *req, struct pusher *g)
+static void push_wind_up(wharf_req *req, struct pusher *g)
 {
     static const char sql[] = "SELECT stations.push_interrupt($1::text)";
     int64_t until = W->req->now_us(req) + END_US;
@@ -303,7 +304,7 @@ static void wind_up(wharf_req *req, struct pusher *g)
     const wharf_rows *rows;
 
     while (g->running && W->req->now_us(req) < until) {
-        collect(req, g, 100);
+        push_collect(req, g, 100);
         print_events->wait(req, 0); /* reads the clock */
     }
     query_alone(req, sql, &server, 1, &rows);
@@ -322,10 +323,10 @@ wharf_status push_run(wharf_req *req, void *arg)
             print_events->wait(req, LOOK_MS);
             continue;
         }
-        round_of(req, g);
+        push_round_of(req, g);
         print_events->wait(req, g->due_ms);
     }
-    wind_up(req, g);
+    push_wind_up(req, g);
     print_push->close(req, g->fcm);
     free(g);
     return WHARF_OK;

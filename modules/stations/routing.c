@@ -107,19 +107,21 @@ bool printer_reachable(const struct printer_at *p)
     return is(p->station_status, "online") && !is(p->status, "offline") && !is(p->status, "error");
 }
 
-static int64_t distance(const struct printer_at *p)
+static int64_t routing_distance(const struct printer_at *p)
 {
     return !is(p->station_status, "online") + (is(p->status, "offline") || is(p->status, "error"));
 }
 
 /* Compares two printers. Negative: a before b. ret_reason: what decided. */
-static int compare(const struct printer_at *a, const struct printer_at *b, const char **ret_reason)
+static int routing_compare(
+    const struct printer_at *a, const struct printer_at *b, const char **ret_reason)
 {
     const struct {
         int64_t a, b;
         const char *reason;
-    } ranks[] = {{distance(a), distance(b), "online"}, {a->load, b->load, "fewest jobs"},
-        {a->priority, b->priority, "printer priority"}, {a->last_us, b->last_us, "longest unused"}};
+    } ranks[] = {{routing_distance(a), routing_distance(b), "online"},
+        {a->load, b->load, "fewest jobs"}, {a->priority, b->priority, "printer priority"},
+        {a->last_us, b->last_us, "longest unused"}};
 
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         if (ranks[i].a != ranks[i].b) {
@@ -146,16 +148,16 @@ const struct printer_at *printer_choose(
             continue;
         ++*ret_n;
         any = any || printer_reachable(p);
-        if (!best || compare(p, best, &reason) < 0) {
+        if (!best || routing_compare(p, best, &reason) < 0) {
             second = best;
             best = p;
-        } else if (!second || compare(p, second, &reason) < 0) {
+        } else if (!second || routing_compare(p, second, &reason) < 0) {
             second = p;
         }
     }
     reason = "only candidate";
     if (second)
-        compare(best, second, &reason); /* what it has before the next best */
+        routing_compare(best, second, &reason); /* what it has before the next best */
     *ret_reason = *ret_n && !any ? "all candidates offline" : reason;
     return best;
 }

@@ -92,7 +92,7 @@ static wharf_str path_station(wharf_req *req)
     return id;
 }
 
-static wharf_status enter(
+static wharf_status sessions_enter(
     wharf_req *req, wharf_str session_id, bool for_update, struct station_row *ret)
 {
     wharf_status s = station_read(req, path_station(req), for_update, ret);
@@ -109,7 +109,7 @@ static wharf_status enter(
 
 wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_row *ret)
 {
-    return enter(req, session_id, false, ret);
+    return sessions_enter(req, session_id, false, ret);
 }
 
 wharf_status station_hold_of(wharf_req *req, wharf_str job)
@@ -516,7 +516,8 @@ wharf_status session_close(wharf_req *req, void *arg)
     wharf_status s;
 
     W->req->param(req, "session_id", &id);
-    s = enter(req, id, true, &st); /* who takes over at this moment comes before or after */
+    s = sessions_enter(
+        req, id, true, &st); /* who takes over at this moment comes before or after */
     if (s == WHARF_OK)
         s = end_session(req, &st, "closed");
     if (s == WHARF_OK && is(st.status, "online"))

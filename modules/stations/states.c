@@ -60,16 +60,16 @@ static wharf_status no_transition(wharf_req *req, const struct update *u)
         "A print job that is %s can't become %s", STATUS_WORDS[u->from], STATUS_WORDS[u->to]);
 }
 
-static void set(const struct update *u, wharf_field f, wharf_val v)
+static void states_set(const struct update *u, wharf_field f, wharf_val v)
 {
     W->res->set(u->new_rec, f, v);
 }
 
-static void keep(const struct update *u, wharf_field f)
+static void states_keep(const struct update *u, wharf_field f)
 {
     wharf_val v;
 
-    set(u, f, W->res->get(u->old_rec, f, &v) ? v : val_null());
+    states_set(u, f, W->res->get(u->old_rec, f, &v) ? v : val_null());
 }
 
 static wharf_str sent_text(const struct update *u, wharf_field f)
@@ -103,7 +103,7 @@ static wharf_status need_station(wharf_req *req, const struct update *u)
                                "Only the job's print station reports this");
 }
 
-static wharf_status check_reason(wharf_req *req, const struct update *u)
+static wharf_status states_check_reason(wharf_req *req, const struct update *u)
 {
     if (u->to != JOB_FAILED || sent_text(u, PRINT_JOB_REASON).n)
         return WHARF_OK;
@@ -116,35 +116,35 @@ static void settle_end(wharf_req *req, const struct update *u)
 {
     wharf_val now = val_time(W->req->now_us(req));
 
-    set(u, PRINT_JOB_ENDED_AT, now);
-    set(u, PRINT_JOB_REPORTED_AT, now);
-    set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_null());
-    set(u, PRINT_JOB_STAGE, val_null());
+    states_set(u, PRINT_JOB_ENDED_AT, now);
+    states_set(u, PRINT_JOB_REPORTED_AT, now);
+    states_set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_null());
+    states_set(u, PRINT_JOB_STAGE, val_null());
     if (u->to == JOB_COMPLETED) {
-        set(u, PRINT_JOB_COMPLETED_AT, now);
+        states_set(u, PRINT_JOB_COMPLETED_AT, now);
         if (!field_text(u->new_rec, PRINT_JOB_CONFIDENCE).n)
-            set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("assumed")));
+            states_set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("assumed")));
     } else {
-        set(u, PRINT_JOB_CONFIDENCE, val_null());
+        states_set(u, PRINT_JOB_CONFIDENCE, val_null());
     }
 }
 
 /* Takes the job by a status update (rule 2). */
-static wharf_status take(wharf_req *req, const struct update *u)
+static wharf_status states_take(wharf_req *req, const struct update *u)
 {
     int64_t now = W->req->now_us(req);
 
     if (field_int(u->old_rec, PRINT_JOB_EXPIRES_AT) <= now)
         return W->err->fail(
             req, ERR_PRINT_JOB_INVALID_TRANSITION, "status", "The print job has expired");
-    set(u, PRINT_JOB_ATTEMPT, val_int(field_int(u->old_rec, PRINT_JOB_ATTEMPT) + 1));
-    set(u, PRINT_JOB_CLAIMED_AT, val_time(now));
-    set(u, PRINT_JOB_REPORTED_AT, val_time(now));
-    set(u, PRINT_JOB_HELD_BY, val_text_or_null(u->station.session_id));
-    set(u, PRINT_JOB_LEASE_EXPIRES_AT,
+    states_set(u, PRINT_JOB_ATTEMPT, val_int(field_int(u->old_rec, PRINT_JOB_ATTEMPT) + 1));
+    states_set(u, PRINT_JOB_CLAIMED_AT, val_time(now));
+    states_set(u, PRINT_JOB_REPORTED_AT, val_time(now));
+    states_set(u, PRINT_JOB_HELD_BY, val_text_or_null(u->station.session_id));
+    states_set(u, PRINT_JOB_LEASE_EXPIRES_AT,
         u->station.session_id.n ? val_time(now + LEASE_S * SECOND_US) : val_null());
     if (!W->res->sent(u->new_rec, PRINT_JOB_STAGE))
-        set(u, PRINT_JOB_STAGE, val_text(WHARF_S("claimed")));
+        states_set(u, PRINT_JOB_STAGE, val_text(WHARF_S("claimed")));
     return WHARF_OK;
 }
 
@@ -160,10 +160,10 @@ static wharf_status from_queued(wharf_req *req, const struct update *u)
     if (s != WHARF_OK)
         return s;
     if (u->to == JOB_PROCESSING)
-        return take(req, u);
+        return states_take(req, u);
     if (u->station.session_id.n || u->to == JOB_ABORTED || u->to == JOB_TIMED_OUT)
         return no_transition(req, u);
-    s = take(req, u); /* apps that skip processing */
+    s = states_take(req, u); /* apps that skip processing */
     if (s == WHARF_OK)
         settle_end(req, u);
     return s;
@@ -174,11 +174,11 @@ static wharf_status ask_to_cancel(wharf_req *req, const struct update *u)
 {
     wharf_str id = W->res->id(u->old_rec);
 
-    keep(u, PRINT_JOB_STATUS);
-    keep(u, PRINT_JOB_REASON);
+    states_keep(u, PRINT_JOB_STATUS);
+    states_keep(u, PRINT_JOB_REASON);
     if (field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT))
         return WHARF_OK;
-    set(u, PRINT_JOB_CANCEL_REQUESTED_AT, val_time(W->req->now_us(req)));
+    states_set(u, PRINT_JOB_CANCEL_REQUESTED_AT, val_time(W->req->now_us(req)));
     return station_signal(req, u->station.id, "print_job.cancel", id);
 }
 
@@ -235,13 +235,13 @@ static wharf_status from_doubt(wharf_req *req, const struct update *u)
     }
     settle_end(req, u);
     if (!late && u->to == JOB_COMPLETED)
-        set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("operator")));
+        states_set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("operator")));
     return WHARF_OK;
 }
 
-static wharf_status change_status(wharf_req *req, const struct update *u)
+static wharf_status states_change_status(wharf_req *req, const struct update *u)
 {
-    wharf_status s = check_reason(req, u);
+    wharf_status s = states_check_reason(req, u);
 
     if (s != WHARF_OK)
         return s;
@@ -270,19 +270,19 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
         if (s != WHARF_OK)
             return s;
         stage = field_text(u->new_rec, PRINT_JOB_STAGE);
-        set(u, PRINT_JOB_REPORTED_AT, val_time(now));
+        states_set(u, PRINT_JOB_REPORTED_AT, val_time(now));
         if (u->station.session_id.n && !job_stage_submitted(stage))
-            set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US));
+            states_set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US));
         if (job_stage_submitted(stage) && !field_int(u->old_rec, PRINT_JOB_SUBMITTED_AT))
-            set(u, PRINT_JOB_SUBMITTED_AT, val_time(now));
+            states_set(u, PRINT_JOB_SUBMITTED_AT, val_time(now));
         if (job_stage_submitted(field_text(u->old_rec, PRINT_JOB_STAGE)) &&
             !job_stage_submitted(stage))
-            keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
+            states_keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
         return WHARF_OK;
     }
     for (size_t i = 0; i < sizeof(reported) / sizeof(reported[0]); i++) {
         if (W->res->sent(u->new_rec, reported[i]))
-            keep(u, reported[i]);
+            states_keep(u, reported[i]);
     }
     return WHARF_OK;
 }
@@ -296,7 +296,7 @@ static wharf_status no_such_printer(wharf_req *req, wharf_str name)
 }
 
 /* Returns what the job asks of a printer. */
-static struct wish wish_of(const struct update *u, const struct papers *papers)
+static struct wish states_wish_of(const struct update *u, const struct papers *papers)
 {
     const wharf_json *configuration = field_json(u->old_rec, PRINT_JOB_CONFIGURATION),
                      *document = field_json(u->old_rec, PRINT_JOB_DOCUMENT),
@@ -327,14 +327,14 @@ static wharf_status move_to(wharf_req *req, const struct update *u, const struct
         s = W->json->parse(req, z(moved), &routing);
     if (s != WHARF_OK)
         return s;
-    set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
-    set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
-    set(u, PRINT_JOB_POOL, val_bool(false));
-    set(u, PRINT_JOB_ROUTING, val_json(routing));
+    states_set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
+    states_set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
+    states_set(u, PRINT_JOB_POOL, val_bool(false));
+    states_set(u, PRINT_JOB_ROUTING, val_json(routing));
     return WHARF_OK;
 }
 
-static wharf_status move(wharf_req *req, const struct update *u)
+static wharf_status states_move(wharf_req *req, const struct update *u)
 {
     wharf_str station = field_text(u->new_rec, PRINT_JOB_PRINT_STATION_ID),
               name = field_text(u->new_rec, PRINT_JOB_PRINTER_NAME);
@@ -357,7 +357,7 @@ static wharf_status move(wharf_req *req, const struct update *u)
         s = printers_load(req, W->req->actor(req), row.location_id, station, &printers);
     for (size_t i = 0; s == WHARF_OK && i < printers.n; i++) {
         const struct printer_at *p = &printers.list[i];
-        const struct wish w = wish_of(u, &papers);
+        const struct wish w = states_wish_of(u, &papers);
         size_t n = same(p->name, name) ? printer_lacks(p, &w, fields) : 0;
 
         for (size_t k = 0; k < n; k++)
@@ -382,10 +382,10 @@ static wharf_status change_waiting(wharf_req *req, const struct update *u)
             "Priority, expiry and printer are changed while a job is queued; this one is %s",
             STATUS_WORDS[u->from]);
     if (expire)
-        set(u, PRINT_JOB_EXPIRES_AT,
+        states_set(u, PRINT_JOB_EXPIRES_AT,
             val_time(
                 W->req->now_us(req) + field_int(u->new_rec, PRINT_JOB_EXPIRE_AFTER) * SECOND_US));
-    return moves ? move(req, u) : WHARF_OK;
+    return moves ? states_move(req, u) : WHARF_OK;
 }
 
 wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
@@ -414,15 +414,15 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
     s = change_waiting(req, &u);
     if (s != WHARF_OK)
         return s;
-    s = u.from == u.to ? same_status(req, &u) : change_status(req, &u);
+    s = u.from == u.to ? same_status(req, &u) : states_change_status(req, &u);
     if (s == WHARF_OK && W->res->sent(new_rec, PRINT_JOB_ATTEMPT) && u.from != JOB_QUEUED)
-        keep(&u, PRINT_JOB_ATTEMPT);
+        states_keep(&u, PRINT_JOB_ATTEMPT);
     return s;
 }
 
 /* ---- what is told ---- */
 
-static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
+static wharf_status states_note(wharf_req *req, const wharf_rec *rec, bool late)
 {
     static const char sql[] = QUERY_PRINT_JOB_NOTE;
     wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
@@ -433,7 +433,7 @@ static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
     return W->db->exec(req, sql, args, 8, NULL);
 }
 
-static wharf_status emit(
+static wharf_status states_emit(
     wharf_req *req, const char *type, const wharf_rec *old_rec, const wharf_rec *rec, bool late)
 {
     wharf_out *out = W->json->builder(req);
@@ -449,7 +449,7 @@ static wharf_status emit(
     return s == WHARF_OK ? W->event->emit(req, type, "print_job", W->res->id(rec), extra) : s;
 }
 
-static bool moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
+static bool states_moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return !same(field_text(old_rec, PRINT_JOB_PRINT_STATION_ID),
                field_text(new_rec, PRINT_JOB_PRINT_STATION_ID)) ||
@@ -467,8 +467,8 @@ static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const 
     wharf_status s;
 
     if (from == to) {
-        if (to == JOB_QUEUED && moved(old_rec, new_rec)) {
-            s = note(req, new_rec, false);
+        if (to == JOB_QUEUED && states_moved(old_rec, new_rec)) {
+            s = states_note(req, new_rec, false);
             return s == WHARF_OK
                        ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
                              "print_job.available", W->res->id(new_rec))
@@ -476,21 +476,22 @@ static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const 
         }
         if (same(stage, field_text(old_rec, PRINT_JOB_STAGE)))
             return WHARF_OK;
-        s = note(req, new_rec, false);
-        return s == WHARF_OK && blocked ? emit(req, "print_job.updated", old_rec, new_rec, false)
-                                        : s;
+        s = states_note(req, new_rec, false);
+        return s == WHARF_OK && blocked
+                   ? states_emit(req, "print_job.updated", old_rec, new_rec, false)
+                   : s;
     }
-    s = note(req, new_rec, late);
+    s = states_note(req, new_rec, late);
     if (s != WHARF_OK)
         return s;
     if (to == JOB_QUEUED) {
         s = station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
             "print_job.available", W->res->id(new_rec));
-        return s == WHARF_OK ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
+        return s == WHARF_OK ? states_emit(req, "print_job.updated", old_rec, new_rec, false) : s;
     }
     if (to == JOB_PROCESSING)
-        return emit(req, "print_job.updated", old_rec, new_rec, false);
-    return emit(
+        return states_emit(req, "print_job.updated", old_rec, new_rec, false);
+    return states_emit(
         req, W->mem->format(req, "print_job.%s", STATUS_WORDS[to]).p, old_rec, new_rec, late);
 }
 
@@ -500,10 +501,10 @@ wharf_status job_tell(
     wharf_status s;
 
     if (op == WHARF_DELETE)
-        return emit(req, "print_job.updated", old_rec, old_rec, false);
+        return states_emit(req, "print_job.updated", old_rec, old_rec, false);
     if (op == WHARF_UPDATE)
         return tell_change(req, old_rec, new_rec);
-    s = note(req, new_rec, false);
+    s = states_note(req, new_rec, false);
     return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
                                "print_job.available", W->res->id(new_rec))
                          : s;

@@ -8,7 +8,7 @@
 #define STATIONS_MAX 5000 /* of an organization */
 
 /* Counts the elements of an array field as it is, or will be. */
-static size_t count_of(const wharf_rec *rec, wharf_field f)
+static size_t station_count_of(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
 
@@ -36,7 +36,7 @@ static wharf_status station_normalize(wharf_req *req, uint32_t op, wharf_rec *ne
 
 /* ---- check ---- */
 
-static wharf_status check_location(
+static wharf_status station_check_location(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     bool arrives = op == WHARF_CREATE ||
@@ -111,10 +111,10 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
             return s;
     }
     if (!all && (all_sent || op == WHARF_CREATE) &&
-        (removes || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
+        (removes || station_count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
         return W->err->fail(req, ERR_VALIDATION_FAILED, "allow_all_users",
             "allow_all_users false needs somebody in allowed_users: send add or set along with it");
-    if (!all || !all_sent || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
+    if (!all || !all_sent || station_count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
         return WHARF_OK;
     s = W->json->parse(req, WHARF_S("[]"), &empty);
     if (s == WHARF_OK)
@@ -122,7 +122,7 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     return s;
 }
 
-static wharf_status check_room(wharf_req *req)
+static wharf_status station_check_room(wharf_req *req)
 {
     static const char sql[] =
         "SELECT count(*) FROM (SELECT 1 FROM stations.print_station WHERE organization_id = "
@@ -137,7 +137,8 @@ static wharf_status check_room(wharf_req *req)
 }
 
 /* Checks both names at once; two writes at the same moment meet in the unique indexes. */
-static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status station_check_names(
+    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
         "SELECT name_taken, shown_taken FROM stations.names_taken($1::text, $2::text, $3::text, "
@@ -183,7 +184,8 @@ static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const
         "device_id is set by the station's first session; send null to free it");
 }
 
-static wharf_str member_text(const wharf_json *object, const char *key, const char *fallback)
+static wharf_str station_member_text(
+    const wharf_json *object, const char *key, const char *fallback)
 {
     const wharf_json *m = object ? W->json->get(object, key) : NULL;
     wharf_str s = {fallback, strlen(fallback)};
@@ -194,7 +196,7 @@ static wharf_str member_text(const wharf_json *object, const char *key, const ch
 }
 
 /* Checks the driver: one that is not configured would push nothing, and nobody would know. */
-static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str before)
+static wharf_status station_check_driver(wharf_req *req, const wharf_rec *rec, wharf_str before)
 {
     const wharf_json *sent = W->res->sent(rec, PRINT_STATION_PUSH)
                                  ? W->res->input(rec, PRINT_STATION_PUSH)
@@ -218,18 +220,18 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
                                  ? W->res->input(new_rec, PRINT_STATION_PUSH)
                                  : NULL;
     bool anew = !old_rec || W->res->changed(old_rec, new_rec, PRINT_STATION_DEVICE_TOKEN);
-    wharf_str before = member_text(old_push, "driver", old_rec ? "stream" : push_first().p);
+    wharf_str before = station_member_text(old_push, "driver", old_rec ? "stream" : push_first().p);
     wharf_out *out;
-    wharf_status s = check_driver(req, new_rec, before);
+    wharf_status s = station_check_driver(req, new_rec, before);
 
     if (s != WHARF_OK || (!sent && !anew))
         return s;
     out = W->json->builder(req);
     last = old_push ? W->json->get(old_push, "last_delivery_at") : NULL;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "driver", val_text(member_text(sent, "driver", before.p)));
+    W->json->put(out, "driver", val_text(station_member_text(sent, "driver", before.p)));
     W->json->put(out, "status",
-        val_text(anew ? WHARF_S("unknown") : member_text(old_push, "status", "unknown")));
+        val_text(anew ? WHARF_S("unknown") : station_member_text(old_push, "status", "unknown")));
     W->json->put(out, "last_delivery_at", anew ? val_null() : val_json(last));
     W->json->close(out);
     s = W->json->result(req, out, &whole);
@@ -260,15 +262,15 @@ static wharf_status station_check(
 
     if (op == WHARF_DELETE || (op == WHARF_UPDATE && station_status_cause(new_rec, &cause)))
         return WHARF_OK;
-    s = check_location(req, op, old_rec, new_rec);
+    s = station_check_location(req, op, old_rec, new_rec);
     if (s == WHARF_OK)
         s = check_audience(req, op, new_rec);
     if (s == WHARF_OK)
         s = check_device(req, old_rec, new_rec);
     if (s == WHARF_OK)
-        s = check_names(req, old_rec, new_rec);
+        s = station_check_names(req, old_rec, new_rec);
     if (s == WHARF_OK && op == WHARF_CREATE)
-        s = check_room(req);
+        s = station_check_room(req);
     settle_drain(old_rec, new_rec);
     return s == WHARF_OK ? settle_push(req, old_rec, new_rec) : s;
 }
@@ -377,7 +379,7 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- on locations ---- */
 
-static wharf_status location_check(
+static wharf_status station_location_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -388,7 +390,7 @@ static wharf_status location_check(
 }
 
 /* Removes a deleted user from the lists of those who may print. */
-static wharf_status user_written(
+static wharf_status station_user_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -402,6 +404,6 @@ static wharf_status user_written(
 }
 
 const wharf_hooks station_user_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = user_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = station_user_written, .ops = WHARF_DELETE};
 const wharf_hooks station_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .check = station_location_check, .ops = WHARF_DELETE};

@@ -11,7 +11,7 @@
 
 enum { CHUNK = 48 * 1024, LOOK = 1024, SECONDS = 1000 };
 
-static wharf_status bad(wharf_req *req, const char *path, const char *reason)
+static wharf_status station_source_bad(wharf_req *req, const char *path, const char *reason)
 {
     return W->err->fail(
         req, ERR_PRINT_JOB_DOCUMENT_INVALID, path, "The document can't be printed: %s", reason);
@@ -20,7 +20,7 @@ static wharf_status bad(wharf_req *req, const char *path, const char *reason)
 /* ---- URL ---- */
 
 /* Writes all of a descriptor, from `at` on. */
-static wharf_status write_file(
+static wharf_status station_source_write_file(
     wharf_req *req, int fd, int64_t at, int64_t length, wharf_blob_writer *w)
 {
     unsigned char *buffer = W->mem->alloc(req, CHUNK);
@@ -61,14 +61,14 @@ static wharf_status write_url(wharf_req *req, wharf_str url, wharf_blob_writer *
     if (type.n > 6 && !memcmp(type.p, "image/", 6) && print_fetch->size(f) > IMAGE_MAX)
         return W->err->fail(
             req, ERR_FILE_TOO_LARGE, "data", "An image by URL may have 10 MB; this one is larger");
-    s = write_file(req, print_fetch->file(f), 0, print_fetch->size(f), w);
+    s = station_source_write_file(req, print_fetch->file(f), 0, print_fetch->size(f), w);
     print_fetch->done(req, f);
     return s;
 }
 
 /* ---- data ---- */
 
-static bool starts(wharf_str s, const char *with)
+static bool station_source_starts(wharf_str s, const char *with)
 {
     size_t n = strlen(with);
 
@@ -91,10 +91,10 @@ static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer
     wharf_str type;
     wharf_status s;
 
-    if (has_scheme(data) && !starts(data, "data:"))
+    if (has_scheme(data) && !station_source_starts(data, "data:"))
         return write_url(req, data, w);
     s = print_blob->write_text(req, w, data, &type, &fault);
-    return fault ? bad(req, "data", fault) : s;
+    return fault ? station_source_bad(req, "data", fault) : s;
 }
 
 /* ---- what it is ---- */
@@ -138,7 +138,7 @@ static const struct sign {
     {"\x1b@", "escpos", true}, {"\x1b\x45", "pcl", true}, {"\x1b%-12345X", "pcl", true},
     {"%!PS", "postscript", true}, {"%PDF-", "pdf", true}};
 
-static bool begins(wharf_str s, const char *with, bool any_case)
+static bool station_source_begins(wharf_str s, const char *with, bool any_case)
 {
     size_t m = strlen(with);
 
@@ -149,7 +149,7 @@ static bool begins(wharf_str s, const char *with, bool any_case)
 static const struct sign *sign_of(wharf_str s)
 {
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (begins(s, signs[i].begins, signs[i].sure))
+        if (station_source_begins(s, signs[i].begins, signs[i].sure))
             return &signs[i];
     }
     return NULL;
@@ -189,7 +189,7 @@ static bool is_document_in_base64(wharf_str s)
     while (used < s.n && used < ENOUGH && strchr(letters, s.p[used]))
         used++;
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
-        if (begins(s, documents[i], false))
+        if (station_source_begins(s, documents[i], false))
             return used == (s.n < ENOUGH ? s.n : ENOUGH);
     }
     return false;
@@ -204,14 +204,14 @@ static const char *text_mistake(const char *look, size_t n)
     if (sign && sign->sure)
         return "it is a program for printers; send raw: true to have it as it is, or "
                "content_type text/plain to print it as text";
-    if (begins(s, "<!doctype html", true) || begins(s, "<html", true))
+    if (station_source_begins(s, "<!doctype html", true) || station_source_begins(s, "<html", true))
         return "it is HTML, which is not drawn; send it as PDF";
     if (is_document_in_base64(s))
         return "it is base64 within base64; encode the document once";
     return NULL;
 }
 
-static wharf_status look_at(
+static wharf_status station_source_look_at(
     wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
 {
     char look[LOOK];
@@ -223,7 +223,7 @@ static wharf_status look_at(
 
     d->size = end > 0 ? end : 0;
     if (got <= 0)
-        return bad(req, path, "it is empty");
+        return station_source_bad(req, path, "it is empty");
     d->info = (wharf_render_info){.head = WHARF_HEAD(wharf_render_info)};
     if (raw) {
         d->language = language_of(look, (size_t)got, content_type);
@@ -236,18 +236,18 @@ static wharf_status look_at(
     }
     d->type = print_render->sniff(look, (size_t)got, d->size <= LOOK);
     if (!d->type.n || is(d->type, "image/svg+xml"))
-        return bad(req, path,
+        return station_source_bad(req, path,
             d->type.n ? "it is SVG; send it as PDF or PNG"
                       : "its type is not one of PDF, PNG, JPEG, GIF, WebP, TIFF and text");
     if (is(d->type, "text/plain") && !is(content_type, "text/plain"))
         mistake = text_mistake(look, (size_t)got);
     if (mistake)
-        return bad(req, path, mistake);
+        return station_source_bad(req, path, mistake);
     s = print_render->open(req, fd, d->type, &d->render);
     if (s != WHARF_OK)
         return s;
     if (print_render->verdict(d->render))
-        return bad(req, path, print_render->reason(d->render).p);
+        return station_source_bad(req, path, print_render->reason(d->render).p);
     print_render->info(d->render, &d->info);
     return WHARF_OK;
 }
@@ -268,9 +268,9 @@ wharf_status document_again(
         s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s != WHARF_OK)
         return s;
-    s = write_file(req, fd, at, length, ret->writer);
+    s = station_source_write_file(req, fd, at, length, ret->writer);
     close(fd);
-    return s == WHARF_OK ? look_at(req, raw, content_type, "data", ret) : s;
+    return s == WHARF_OK ? station_source_look_at(req, raw, content_type, "data", ret) : s;
 }
 
 /* Takes the bytes of a document's current version. */
@@ -288,9 +288,10 @@ static wharf_status take_document(
         return s;
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
-        s = write_file(req, bytes.fd, bytes.at, bytes.size, ret->writer);
+        s = station_source_write_file(req, bytes.fd, bytes.at, bytes.size, ret->writer);
     close(bytes.fd);
-    return s == WHARF_OK ? look_at(req, raw, type.n || !raw ? type : bytes.type, "document_id", ret)
+    return s == WHARF_OK ? station_source_look_at(
+                               req, raw, type.n || !raw ? type : bytes.type, "document_id", ret)
                          : s;
 }
 
@@ -311,7 +312,7 @@ static wharf_status take_template(wharf_req *req, const wharf_rec *job, struct d
         s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = print_blob->write(req, ret->writer, bytes.p, bytes.n);
-    return s == WHARF_OK ? look_at(req, false, WHARF_S(""), "template", ret) : s;
+    return s == WHARF_OK ? station_source_look_at(req, false, WHARF_S(""), "template", ret) : s;
 }
 
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
@@ -333,5 +334,7 @@ wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = write_data(req, data, ret->writer);
-    return s == WHARF_OK ? look_at(req, field_int(job, PRINT_JOB_RAW) != 0, type, "data", ret) : s;
+    return s == WHARF_OK
+               ? station_source_look_at(req, field_int(job, PRINT_JOB_RAW) != 0, type, "data", ret)
+               : s;
 }

@@ -12,7 +12,7 @@ struct finding {
     wharf_str organization, id, kind;
 };
 
-static wharf_status expire(wharf_req *req, wharf_str id)
+static wharf_status station_watch_expire(wharf_req *req, wharf_str id)
 {
     static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
                               "AND id = $1::text AND status = 'queued'"
@@ -174,10 +174,10 @@ static wharf_status reroute(wharf_req *req, wharf_str id)
     return s == WHARF_OK && !gone ? write_route(req, id, best, n) : s;
 }
 
-static wharf_status settle(wharf_req *req, const struct finding *f)
+static wharf_status station_watch_settle(wharf_req *req, const struct finding *f)
 {
     if (is(f->kind, "expired"))
-        return expire(req, f->id);
+        return station_watch_expire(req, f->id);
     if (is(f->kind, "lease"))
         return end_lease(req, f->id);
     if (is(f->kind, "silent"))
@@ -197,7 +197,7 @@ static void settle_one(wharf_req *req, const struct finding *f)
         W->err->clear(req);
         return;
     }
-    s = settle(req, f);
+    s = station_watch_settle(req, f);
     if (s != WHARF_OK || W->db->commit(req) != WHARF_OK)
         W->db->rollback(req); /* found again at the next look */
     W->err->clear(req);
@@ -205,7 +205,7 @@ static void settle_one(wharf_req *req, const struct finding *f)
 
 /* Looks for what is due. grace: whoever was silent while nobody listened has time to be heard
  * again. */
-static size_t look(wharf_req *req, bool grace)
+static size_t station_watch_look(wharf_req *req, bool grace)
 {
     static const char sql[] =
         "SELECT organization_id, id, kind FROM stations.due($1::timestamptz, "
@@ -264,7 +264,7 @@ static void look_for_stranded(wharf_req *req)
     }
 }
 
-static void forget(wharf_req *req)
+static void station_watch_forget(wharf_req *req)
 {
     static const char sql[] = "SELECT stations.forget($1::timestamptz, 10000)";
     wharf_val now = val_time(W->req->now_us(req));
@@ -293,7 +293,7 @@ wharf_status print_watch(wharf_req *req, void *arg)
             begun = 0; /* the clock was set back: as if it ran for long */
         if (due(now, next_forget, FORGET_EVERY_S)) {
             next_forget = now + FORGET_EVERY_S * SECOND_US;
-            forget(req);
+            station_watch_forget(req);
         }
         if (print_setting("reroute_after") > 0 && due(now, next_reroute, REROUTE_EVERY_S)) {
             next_reroute = now + REROUTE_EVERY_S * SECOND_US;
@@ -303,7 +303,8 @@ wharf_status print_watch(wharf_req *req, void *arg)
         if (due(now, next_look, LOOK_EVERY_S)) {
             bool grace = now - begun < print_setting("offline_after") * SECOND_US;
 
-            next_look = look(req, grace) < BATCH ? now + LOOK_EVERY_S * SECOND_US : now;
+            next_look = station_watch_look(req, grace) < BATCH ? now + LOOK_EVERY_S * SECOND_US
+                                                               : now;
         }
         print_events->wait(req, (next_look - now) / 1000);
         W->mem->scope_end(req, scope);

@@ -40,7 +40,7 @@ static const wharf_route routes[] = {
     {ROUTE_DOCUMENT, .handler = job_document_route},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void stations_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -56,7 +56,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "print_push", push_run, NULL, WHARF_S("{\"resident\": true}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status stations_start(wharf_plugin *self, wharf_req *req)
 {
     stations_locations = stations_host->service(self, "locations.directory", 1, 1);
     print_documents = stations_host->service(self, "documents.files", 1, 0);
@@ -79,8 +79,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = stations_declare,
+        .start = stations_start};
 
     stations_host = host;
     return &desc;

@@ -26,7 +26,7 @@ static bool media_type(wharf_str s)
            !memchr(s.p, ' ', s.n);
 }
 
-static void check_one(wharf_req *req, const wharf_json *item, size_t i)
+static void attachments_check_one(wharf_req *req, const wharf_json *item, size_t i)
 {
     static const char *const known[] = {"name", "mime_type", "size"};
     wharf_str s;
@@ -58,13 +58,13 @@ wharf_status attachments_check(wharf_req *req, const wharf_json *list)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "attachments",
             "attachments is an array of at most %d", ATTACHMENTS_MAX);
     for (const wharf_json *item = W->json->at(list, 0); item; item = W->json->next(item))
-        check_one(req, item, n++);
+        attachments_check_one(req, item, n++);
     return W->err->current(req);
 }
 
 /* ---- writing ---- */
 
-static wharf_status add_one(wharf_req *req, wharf_str request_id, wharf_str message_id,
+static wharf_status attachments_add_one(wharf_req *req, wharf_str request_id, wharf_str message_id,
     const wharf_json *item, size_t position)
 {
     static const char sql[] =
@@ -101,11 +101,12 @@ wharf_status attachments_add(
 
     for (const wharf_json *item = list ? W->json->at(list, 0) : NULL; item && s == WHARF_OK;
          item = W->json->next(item))
-        s = add_one(req, request_id, message_id, item, i++);
+        s = attachments_add_one(req, request_id, message_id, item, i++);
     return s;
 }
 
-static wharf_status rows_of(wharf_req *req, wharf_str request_id, const wharf_rows **ret_rows)
+static wharf_status attachments_rows_of(
+    wharf_req *req, wharf_str request_id, const wharf_rows **ret_rows)
 {
     static const char sql[] = "SELECT id, file_id, name, mime_type, size FROM support.attachment "
                               "WHERE organization_id = $2::text AND request_id = $1::text"
@@ -117,7 +118,7 @@ static wharf_status rows_of(wharf_req *req, wharf_str request_id, const wharf_ro
 wharf_status attachments_revoke(wharf_req *req, wharf_str request_id)
 {
     const wharf_rows *rows;
-    wharf_status s = rows_of(req, request_id, &rows);
+    wharf_status s = attachments_rows_of(req, request_id, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = support_token->revoke(req, TOKEN_KIND, row_text(rows, i, 0));
@@ -130,7 +131,7 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id)
     wharf_status s = attachments_revoke(req, request_id);
 
     if (s == WHARF_OK)
-        s = rows_of(req, request_id, &rows);
+        s = attachments_rows_of(req, request_id, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         s = support_blob->remove(req, row_text(rows, i, 1));
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s; /* it never came */
@@ -141,7 +142,7 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id)
 /* ---- showing ---- */
 
 /* Finds the state of an attachment. A file whose upload was never made is gone after its time. */
-static wharf_status state_of(wharf_req *req, wharf_str file, const char **ret_state)
+static wharf_status attachments_state_of(wharf_req *req, wharf_str file, const char **ret_state)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
     wharf_status s = support_blob->info(req, file, &info);
@@ -168,7 +169,7 @@ static wharf_status show_one(wharf_req *req, const wharf_rows *rows, size_t i, w
     wharf_str file = row_text(rows, i, 1);
     wharf_val size = val_int(0);
     const char *state = "";
-    wharf_status s = state_of(req, file, &state);
+    wharf_status s = attachments_state_of(req, file, &state);
 
     W->db->value(rows, i, 4, WHARF_V_INT, &size);
     W->json->open(out, NULL, '{');
@@ -186,7 +187,7 @@ static wharf_status show_one(wharf_req *req, const wharf_rows *rows, size_t i, w
 wharf_status attachments_show(wharf_req *req, wharf_str request_id, wharf_out *out)
 {
     const wharf_rows *rows;
-    wharf_status s = rows_of(req, request_id, &rows);
+    wharf_status s = attachments_rows_of(req, request_id, &rows);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)

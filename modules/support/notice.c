@@ -37,7 +37,7 @@ static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_la
 
 /* Reads the request, locked, so that two runs do not both send. *ret_due: it is still to be
  * sent. */
-static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_due)
+static wharf_status notice_read_request(wharf_req *req, struct mail_text *m, bool *ret_due)
 {
     static const char sql[] =
         "SELECT subject, message, email, category, priority, request_id FROM support.request"
@@ -58,7 +58,7 @@ static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_
     return WHARF_OK;
 }
 
-static wharf_status add_link(
+static wharf_status notice_add_link(
     wharf_req *req, struct mail_text *m, wharf_str attachment, wharf_str name, int64_t size)
 {
     int64_t until = W->req->now_us(req) + LINK_DAYS * 86400LL * 1000000;
@@ -84,7 +84,8 @@ static wharf_status add_link(
 
 /* Looks for what has come, and makes links to it when they are wanted. *ret_missing: something
  * can still come. */
-static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, bool *ret_missing)
+static wharf_status notice_collect(
+    wharf_req *req, struct mail_text *m, bool links, bool *ret_missing)
 {
     static const char sql[] = "SELECT id, file_id, name FROM support.attachment"
                               " WHERE organization_id = $2::text AND request_id = $1::text"
@@ -103,14 +104,14 @@ static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, boo
         } else if (s == WHARF_OK && info.size < 0) {
             *ret_missing = true;
         } else if (s == WHARF_OK && links) {
-            s = add_link(req, m, row_text(rows, i, 0), row_text(rows, i, 2), info.size);
+            s = notice_add_link(req, m, row_text(rows, i, 0), row_text(rows, i, 2), info.size);
         }
     }
     return s;
 }
 
 /* Reads the list of addresses in support.email_to. Returns how many. */
-static size_t recipients(wharf_req *req, wharf_str list, wharf_str *to, size_t most)
+static size_t notice_recipients(wharf_req *req, wharf_str list, wharf_str *to, size_t most)
 {
     size_t n = 0;
 
@@ -126,12 +127,12 @@ static size_t recipients(wharf_req *req, wharf_str list, wharf_str *to, size_t m
     return n;
 }
 
-static wharf_status send_mail(wharf_req *req, const struct mail_text *m, wharf_str list)
+static wharf_status notice_send_mail(wharf_req *req, const struct mail_text *m, wharf_str list)
 {
     wharf_str to[10];
     wharf_mail_message mail = {.head = WHARF_HEAD(wharf_mail_message), .to = to};
 
-    mail.n_to = recipients(req, list, to, sizeof(to) / sizeof(to[0]));
+    mail.n_to = notice_recipients(req, list, to, sizeof(to) / sizeof(to[0]));
     mail.reply_to = m->email;
     mail.subject = W->mem->format(
         req, "[%.*s] %.*s", (int)m->id.n, m->id.p, (int)m->subject.n, m->subject.p);
@@ -158,7 +159,7 @@ static wharf_status mark_sent(wharf_req *req, wharf_str id)
 }
 
 /* Prepares the text with its links, if it is time. */
-static wharf_status prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
+static wharf_status notice_prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
 {
     bool last, missing = false;
     wharf_status s = W->db->begin(req);
@@ -168,12 +169,12 @@ static wharf_status prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
         return s;
     s = find_request(req, &m->id, &last);
     if (s == WHARF_OK)
-        s = read_request(req, m, ret_due);
+        s = notice_read_request(req, m, ret_due);
     if (s == WHARF_OK && *ret_due)
-        s = collect(req, m, false, &missing);
+        s = notice_collect(req, m, false, &missing);
     *ret_due = s == WHARF_OK && *ret_due && (!missing || last);
     if (*ret_due)
-        s = collect(req, m, true, &missing);
+        s = notice_collect(req, m, true, &missing);
     return end_with(req, s);
 }
 
@@ -185,9 +186,9 @@ static wharf_status send_once(wharf_req *req, struct mail_text *m, wharf_str lis
 
     if (s != WHARF_OK)
         return s;
-    s = read_request(req, m, &due);
+    s = notice_read_request(req, m, &due);
     if (s == WHARF_OK && due)
-        s = send_mail(req, m, list);
+        s = notice_send_mail(req, m, list);
     if (s == WHARF_OK && due)
         s = mark_sent(req, m->id);
     return end_with(req, s);
@@ -203,6 +204,6 @@ wharf_status notice_send(wharf_req *req, void *arg)
     if (!support_config->text(support_self, "email_to", &list) || !list.n ||
         !support_mail->enabled(support_self))
         return WHARF_OK; /* there is nobody to tell */
-    s = prepare(req, &m, &due);
+    s = notice_prepare(req, &m, &due);
     return s == WHARF_OK && due ? send_once(req, &m, list) : s;
 }

@@ -15,7 +15,7 @@ static const wharf_route routes[] = {
     {ROUTE_DOWNLOAD, .handler = attachment_download},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void support_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -27,7 +27,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
                 "\"max\": \"6h\"}}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status support_start(wharf_plugin *self, wharf_req *req)
 {
     support_self = self;
     support_blob = support_host->service(self, "wharf.blob", 1, 1);
@@ -40,8 +40,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = support_declare,
+        .start = support_start};
 
     support_host = host;
     return &desc;

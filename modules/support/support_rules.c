@@ -42,7 +42,7 @@ static wharf_status default_email(wharf_req *req, wharf_rec *new_rec)
     return s;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status support_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *list = W->res->member(new_rec, "attachments");
     wharf_status s = WHARF_OK;
@@ -58,7 +58,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 /* ---- check ---- */
 
-static bool follows(wharf_str from, wharf_str to)
+static bool support_follows(wharf_str from, wharf_str to)
 {
     static const char *const chain[] = {"open", "in_progress", "resolved", "closed"};
 
@@ -71,7 +71,8 @@ static bool follows(wharf_str from, wharf_str to)
 
 /* Checks the status. A message makes the request open again, unless the same body says what it
  * shall be. */
-static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status support_check_status(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     bool message = W->res->sent(new_rec, SUPPORT_REQUEST_MESSAGE),
          changed = W->res->changed(old_rec, new_rec, SUPPORT_REQUEST_STATUS);
@@ -82,7 +83,7 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
     if (message && is(from, "closed"))
         return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "message",
             "The support request is closed; make a new one");
-    if (changed && !follows(from, to) && !(message && is(to, "open")))
+    if (changed && !support_follows(from, to) && !(message && is(to, "open")))
         return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "status", NULL);
     if (message && !W->res->sent(new_rec, SUPPORT_REQUEST_STATUS))
         W->res->set(new_rec, SUPPORT_REQUEST_STATUS, val_text(WHARF_S("open")));
@@ -164,7 +165,8 @@ static wharf_status check_revoke(
     return s;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status support_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s = WHARF_OK;
     bool revoked = false;
@@ -176,7 +178,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return W->err->fail(req, ERR_VALIDATION_FAILED, "email",
             "email is required, since the key has no user with one");
     if (op == WHARF_UPDATE)
-        s = check_status(req, old_rec, new_rec);
+        s = support_check_status(req, old_rec, new_rec);
     else
         W->res->set(new_rec, SUPPORT_REQUEST_STATUS, val_text(WHARF_S("open")));
     if (s == WHARF_OK)
@@ -202,7 +204,7 @@ static wharf_status ask_for_notice(wharf_req *req, const wharf_rec *new_rec)
                          : s;
 }
 
-static wharf_status written(
+static wharf_status support_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str status;
@@ -256,7 +258,7 @@ static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
     return s;
 }
 
-static wharf_status compute(
+static wharf_status support_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     wharf_status s = WHARF_OK;
@@ -271,7 +273,7 @@ static wharf_status compute(
 }
 
 const wharf_hooks support_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
-    .compute = compute};
+    .normalize = support_normalize,
+    .check = support_check,
+    .written = support_written,
+    .compute = support_compute};

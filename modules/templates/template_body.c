@@ -12,16 +12,16 @@ struct judging {
     const wharf_json *fonts;
 };
 
-static bool has(const struct element *e, const char *key)
+static bool template_body_has(const struct element *e, const char *key)
 {
     return !json_is_null(W->json->get(e->json, key));
 }
 
-static void need(wharf_req *req, const struct element *e, const char *key)
+static void template_body_need(wharf_req *req, const struct element *e, const char *key)
 {
     const struct place here = {.up = e->at, .key = key};
 
-    if (!has(e, key))
+    if (!template_body_has(e, key))
         place_wrong(req, &here, "is needed");
 }
 
@@ -47,7 +47,7 @@ static void judge_choice(wharf_req *req, const struct element *e, const char *me
 
         if (!first.n)
             first = name;
-        n += has(e, name.p);
+        n += template_body_has(e, name.p);
         at += length + (at[length] == ' ');
     }
     here.key = first.p;
@@ -82,9 +82,9 @@ static void judge_element_rules(wharf_req *req, const struct element *e, void *a
     const struct place font = {.up = e->at, .key = "font_family"};
 
     if (!e->inside && word_place(e->type, flowing, 2) == 2) {
-        need(req, e, "x");
-        if (!has(e, "after"))
-            need(req, e, "y");
+        template_body_need(req, e, "x");
+        if (!template_body_has(e, "after"))
+            template_body_need(req, e, "y");
     }
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         if (is(e->type, choices[i].type))

@@ -17,7 +17,7 @@ static void put_context(const struct drawing *d, wharf_out *out)
 }
 
 /* Writes the body; with data of its own in place of what it has. */
-static void put_body(const struct drawing *d, wharf_out *out)
+static void template_draw_put_body(const struct drawing *d, wharf_out *out)
 {
     W->json->open(out, "body", '{');
     for (const wharf_json *m = W->json->at(d->body, 0); m; m = W->json->next(m)) {
@@ -40,7 +40,7 @@ wharf_str draw_request(wharf_req *req, const struct drawing *d, const struct sou
 
     body_page(req, d->body, &page);
     W->json->open(out, NULL, '{');
-    put_body(d, out);
+    template_draw_put_body(d, out);
     W->json->put(out, "width", val_double(page.width));
     W->json->put(out, "height", val_double(page.height));
     if (sheet) {
@@ -95,7 +95,7 @@ static wharf_status refuse_problems(wharf_req *req, const wharf_json *report)
                : W->err->current(req);
 }
 
-static int64_t count_of(const wharf_json *report, const char *key)
+static int64_t template_draw_count_of(const wharf_json *report, const char *key)
 {
     int64_t n = 0;
 
@@ -122,7 +122,7 @@ static wharf_status judge_made(
         refuse_each(req, errors, NULL, ERR_TEMPLATE_RENDER_FAILED);
         refuse_each(req, warnings, "variable.missing", ERR_TEMPLATE_RENDER_FAILED);
     }
-    if (W->err->current(req) != WHARF_OK || count_of(report, "elements_rendered"))
+    if (W->err->current(req) != WHARF_OK || template_draw_count_of(report, "elements_rendered"))
         return W->err->current(req);
     refuse_each(req, errors, NULL, ERR_TEMPLATE_NOTHING_RENDERED);
     return W->err->current(req) == WHARF_OK

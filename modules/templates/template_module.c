@@ -24,7 +24,7 @@ static const wharf_route routes[] = {
     {ROUTE_SCHEMA, .handler = schema_get},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void template_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     (void)self;
     MIGRATIONS(api, d);
@@ -37,7 +37,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &template_location_hooks, 0);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status template_start(wharf_plugin *self, wharf_req *req)
 {
     wharf_status s;
 
@@ -59,8 +59,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = template_declare,
+        .start = template_start};
 
     W = host;
     return &desc;

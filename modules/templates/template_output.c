@@ -14,7 +14,7 @@ static const struct format {
 } formats[] = {{"pdf", "PDF", ".pdf", "application/pdf"}, {"png", "PNG", ".png", "image/png"},
     {"zpl", "ZPL", ".zpl", "application/vnd.zebra-zpl"}};
 
-static const struct format *format_of(const struct output *o)
+static const struct format *template_output_format_of(const struct output *o)
 {
     return &formats[o->format - WHARF_DRAW_PDF];
 }
@@ -60,7 +60,8 @@ static wharf_str filename_of(wharf_req *req, const struct output *o)
 {
     wharf_str clean = wharf_filename_clean(o->filename, W->mem->alloc(req, o->filename.n + 1));
 
-    return W->mem->format(req, "%s%s", clean.n ? clean.p : "document", format_of(o)->extension);
+    return W->mem->format(
+        req, "%s%s", clean.n ? clean.p : "document", template_output_format_of(o)->extension);
 }
 
 /* ---- a public link ---- */
@@ -70,7 +71,7 @@ static int64_t retention_us(void)
     return templates_config->integer(templates_self, "generated_retention_days") * DAY_US;
 }
 
-static wharf_status store(wharf_req *req, const struct output *o, wharf_str bytes,
+static wharf_status template_output_store(wharf_req *req, const struct output *o, wharf_str bytes,
     wharf_str filename, int64_t expires_us, wharf_str *ret_file)
 {
     wharf_blob_writer *w;
@@ -78,8 +79,8 @@ static wharf_status store(wharf_req *req, const struct output *o, wharf_str byte
 
     if (s == WHARF_OK)
         s = templates_blob->write(req, w, bytes.p, bytes.n);
-    return s == WHARF_OK ? templates_blob->finish(
-                               req, w, filename, z(format_of(o)->type), expires_us, ret_file)
+    return s == WHARF_OK ? templates_blob->finish(req, w, filename,
+                               z(template_output_format_of(o)->type), expires_us, ret_file)
                          : s;
 }
 
@@ -87,7 +88,7 @@ static wharf_status make_link(wharf_req *req, const struct output *o, wharf_str 
     wharf_str filename, int64_t expires_us, wharf_str *ret_url)
 {
     wharf_str file, token;
-    wharf_status s = store(req, o, bytes, filename, expires_us, &file);
+    wharf_status s = template_output_store(req, o, bytes, filename, expires_us, &file);
 
     if (s == WHARF_OK)
         s = templates_token->make(req, PUBLIC_KIND, file, expires_us, &token);
@@ -146,7 +147,7 @@ static void put_resources(wharf_out *out, const struct output *o, const wharf_js
 
 static wharf_str data_uri(wharf_req *req, const struct output *o, wharf_str base64)
 {
-    return W->mem->format(req, "data:%s;base64,%s", format_of(o)->type, base64.p);
+    return W->mem->format(req, "data:%s;base64,%s", template_output_format_of(o)->type, base64.p);
 }
 
 static wharf_status make_document(
@@ -201,7 +202,7 @@ static wharf_status make_job(
     W->json->put(out, "data", val_text(data_uri(req, o, base64)));
     if (o->format == WHARF_DRAW_ZPL) {
         W->json->put(out, "raw", val_bool(true));
-        W->json->put(out, "content_type", val_text(z(format_of(o)->type)));
+        W->json->put(out, "content_type", val_text(z(template_output_format_of(o)->type)));
     }
     W->json->close(out);
     s = W->json->result(req, out, &body);
@@ -235,12 +236,12 @@ static wharf_val text_if(wharf_str s, bool wanted)
     return wanted ? val_text(s) : val_null();
 }
 
-static void answer(
+static void template_output_answer(
     wharf_req *req, const struct output *o, const struct drawn *d, const struct sent *sent)
 {
     const wharf_json *errors = W->json->get(d->report, "element_errors");
     size_t n = W->json->count(errors);
-    wharf_str message = W->mem->format(req, "%s generated", format_of(o)->title);
+    wharf_str message = W->mem->format(req, "%s generated", template_output_format_of(o)->title);
     bool url = is(sent->word, "url");
     wharf_out *out;
 
@@ -255,7 +256,7 @@ static void answer(
     W->json->put(out, "expires_at", url ? val_time(sent->expires_us) : val_null());
     W->json->put(out, "content", text_if(sent->base64, is(sent->word, "base64")));
     W->json->put(out, "filename", val_text(sent->filename));
-    W->json->put(out, "format", val_text(z(format_of(o)->word)));
+    W->json->put(out, "format", val_text(z(template_output_format_of(o)->word)));
     W->json->put(out, "size", val_int((int64_t)d->bytes.n));
     W->json->put(out, "sha256", val_text(templates_text->sha256(req, d->bytes)));
     put_copies(out, d->report);
@@ -277,7 +278,7 @@ static void answer_bytes(
     size_t n = W->json->count(W->json->get(d->report, "element_errors"));
     wharf_str name = wharf_path_part(sent->filename, W->mem->alloc(req, 3 * sent->filename.n + 1));
 
-    templates_http->answer(req, 200, z(format_of(o)->type), d->bytes);
+    templates_http->answer(req, 200, z(template_output_format_of(o)->type), d->bytes);
     templates_http->answer_header(req, WHARF_S("Element-Errors"), W->mem->format(req, "%zu", n));
     templates_http->answer_header(req, WHARF_S("Content-Disposition"),
         W->mem->format(req, "inline; filename*=UTF-8''%s", name.p));
@@ -305,6 +306,6 @@ wharf_status output_send(wharf_req *req, struct output *o, const struct drawn *d
     if (s == WHARF_OK && prints)
         s = make_job(req, o, sent.base64, sent.filename, &sent.job);
     if (s == WHARF_OK)
-        answer(req, o, d, &sent);
+        template_output_answer(req, o, d, &sent);
     return s;
 }

@@ -29,7 +29,7 @@ wharf_status embedded_read(wharf_req *req, const wharf_json **ret)
     return W->json->parse(req, embedded, ret);
 }
 
-static const struct paper *find(const char *name)
+static const struct paper *template_paper_find(const char *name)
 {
     for (size_t i = 0; i < n_papers; i++) {
         if (!strcasecmp(name, papers[i].name))
@@ -48,7 +48,8 @@ wharf_status papers_start(wharf_req *req)
          row && n_papers < PAPERS_MAX; row = W->json->next(row)) {
         wharf_str name = json_text(row, "name");
 
-        if (!find(name.p)) /* the first four have whole points, as the specification says */
+        if (!template_paper_find(
+                name.p)) /* the first four have whole points, as the specification says */
             papers[n_papers++] = (struct paper){keep_text(name).p,
                 json_number(req, W->json->get(row, "width"), 0) * POINTS,
                 json_number(req, W->json->get(row, "height"), 0) * POINTS};
@@ -66,6 +67,6 @@ const struct paper *paper_named(wharf_str name)
     static const wharf_str prefix = {"page_size_", 10};
 
     if (name.n > prefix.n && !strncasecmp(name.p, prefix.p, prefix.n))
-        return find(name.p + prefix.n);
-    return find(name.p);
+        return template_paper_find(name.p + prefix.n);
+    return template_paper_find(name.p);
 }

@@ -7,7 +7,7 @@
 
 enum { INDEX_DIGITS = 20 };
 
-static size_t room(const struct place *at)
+static size_t template_place_room(const struct place *at)
 {
     size_t n = 1;
 
@@ -41,7 +41,7 @@ static size_t write_path(const struct place *at, char *out)
 
 wharf_str place_text(wharf_req *req, const struct place *at)
 {
-    char *out = W->mem->alloc(req, room(at));
+    char *out = W->mem->alloc(req, template_place_room(at));
     wharf_str path = {out, write_path(at, out)};
 
     return path;

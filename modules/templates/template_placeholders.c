@@ -12,12 +12,12 @@ struct found {
     size_t n, n_hidden;
 };
 
-static bool is_letter(char c)
+static bool template_placeholders_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool among(const wharf_str *list, size_t n, wharf_str s)
+static bool template_placeholders_among(const wharf_str *list, size_t n, wharf_str s)
 {
     for (size_t i = 0; i < n; i++) {
         if (same(list[i], s))
@@ -26,26 +26,27 @@ static bool among(const wharf_str *list, size_t n, wharf_str s)
     return false;
 }
 
-static void add_path(struct found *f, const char *p, size_t n)
+static void template_placeholders_add_path(struct found *f, const char *p, size_t n)
 {
     static const char *const words[] = {
         "true", "false", "null", "in", "contains", "page", "pages", "now", "template"};
     wharf_str path = W->mem->dup(f->req, p, n), first;
 
     first = W->mem->dup(f->req, p, strcspn(path.p, ".["));
-    if (word_place(first, words, 9) < 9 || among(f->hidden, f->n_hidden, first) ||
-        among(f->paths, f->n, path) || f->n == PATHS_MAX)
+    if (word_place(first, words, 9) < 9 ||
+        template_placeholders_among(f->hidden, f->n_hidden, first) ||
+        template_placeholders_among(f->paths, f->n, path) || f->n == PATHS_MAX)
         return;
     f->paths[f->n++] = path;
 }
 
-static bool is_name(char c)
+static bool template_placeholders_is_name(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9');
+    return template_placeholders_is_letter(c) || (c >= '0' && c <= '9');
 }
 
 /* Returns where a text in quotes ends that begins at i. */
-static size_t skip_quoted(const char *p, size_t n, size_t i)
+static size_t template_placeholders_skip_quoted(const char *p, size_t n, size_t i)
 {
     size_t from = i;
 
@@ -60,13 +61,13 @@ static size_t skip_filter(const char *p, size_t n, size_t i)
     if (i + 1 >= n || p[i + 1] == '|')
         return i + 2;
     i += 1 + strspn(p + i + 1, " ");
-    while (i < n && is_name(p[i]))
+    while (i < n && template_placeholders_is_name(p[i]))
         i++;
     return i;
 }
 
 /* Adds the paths of an expression, with its filters or without. */
-static void read_expression(struct found *f, const char *p, size_t n)
+static void template_placeholders_read_expression(struct found *f, const char *p, size_t n)
 {
     size_t i = 0;
 
@@ -74,20 +75,20 @@ static void read_expression(struct found *f, const char *p, size_t n)
         size_t from = i;
 
         if (p[i] == '\'' || p[i] == '"') {
-            i = skip_quoted(p, n, i);
+            i = template_placeholders_skip_quoted(p, n, i);
         } else if (p[i] == '|') {
             i = skip_filter(p, n, i);
-        } else if (is_letter(p[i])) {
-            while (i < n && (is_name(p[i]) || p[i] == '.'))
+        } else if (template_placeholders_is_letter(p[i])) {
+            while (i < n && (template_placeholders_is_name(p[i]) || p[i] == '.'))
                 i++;
-            add_path(f, p + from, i - from);
+            template_placeholders_add_path(f, p + from, i - from);
         } else {
             i++;
         }
     }
 }
 
-static void read_text(struct found *f, wharf_str s)
+static void template_placeholders_read_text(struct found *f, wharf_str s)
 {
     const char *at = s.p, *end;
 
@@ -96,7 +97,7 @@ static void read_text(struct found *f, wharf_str s)
         if (!end)
             return;
         if (at == s.p || at[-1] != '\\')
-            read_expression(f, at + 2, (size_t)(end - at) - 2);
+            template_placeholders_read_expression(f, at + 2, (size_t)(end - at) - 2);
     }
 }
 
@@ -105,14 +106,14 @@ static void read_strings(struct found *f, const wharf_json *v)
     wharf_str s;
 
     if (W->json->text(v, &s))
-        read_text(f, s);
+        template_placeholders_read_text(f, s);
     if (W->json->type(v) != WHARF_J_ARRAY && W->json->type(v) != WHARF_J_OBJECT)
         return;
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m))
         read_strings(f, m);
 }
 
-static void hide(struct found *f, wharf_str name)
+static void template_placeholders_hide(struct found *f, wharf_str name)
 {
     if (name.n && f->n_hidden < PATHS_MAX)
         f->hidden[f->n_hidden++] = name;
@@ -127,11 +128,11 @@ static void note_names(wharf_req *req, const struct element *e, void *arg)
 
     (void)req;
     if (!json_is_null(repeat)) {
-        hide(arg, as.n ? as : WHARF_S("item"));
-        hide(arg, index.n ? index : WHARF_S("i"));
+        template_placeholders_hide(arg, as.n ? as : WHARF_S("item"));
+        template_placeholders_hide(arg, index.n ? index : WHARF_S("i"));
     }
     for (size_t i = 0; i < 3 && is(e->type, "table"); i++)
-        hide(arg, z(of_rows[i]));
+        template_placeholders_hide(arg, z(of_rows[i]));
 }
 
 /* Adds what stands in members that are expressions without braces. */
@@ -144,7 +145,7 @@ static void read_bare(wharf_req *req, const struct element *e, void *arg)
     (void)req;
     for (size_t i = 0; i < 3; i++) {
         if (texts[i].n && !strstr(texts[i].p, "{{"))
-            read_expression(arg, texts[i].p, texts[i].n);
+            template_placeholders_read_expression(arg, texts[i].p, texts[i].n);
     }
 }
 

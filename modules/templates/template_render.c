@@ -17,7 +17,7 @@ struct render {
 /* ---- which template ---- */
 
 /* Finds the default of a type: of the location, of all. */
-static wharf_status find_default(struct render *r, wharf_str type)
+static wharf_status template_render_find_default(struct render *r, wharf_str type)
 {
     static const char sql[] = QUERY_DEFAULT_FIND;
     const wharf_val args[] = {
@@ -32,7 +32,7 @@ static wharf_status find_default(struct render *r, wharf_str type)
     return s;
 }
 
-static wharf_status read_version(struct render *r)
+static wharf_status template_render_read_version(struct render *r)
 {
     const wharf_rows *rows;
     wharf_status s = version_find(r->req, r->id, r->version, &rows);
@@ -44,7 +44,7 @@ static wharf_status read_version(struct render *r)
     return s;
 }
 
-static wharf_status put_template(struct render *r, const wharf_rec *rec)
+static wharf_status template_render_put_template(struct render *r, const wharf_rec *rec)
 {
     wharf_out *out = W->json->builder(r->req);
 
@@ -113,8 +113,8 @@ static wharf_status open_template(struct render *r)
     if (!r->location.n)
         r->location = field_text(rec, TEMPLATE_LOCATION_ID);
     if (r->version.n)
-        s = read_version(r);
-    return s == WHARF_OK ? put_template(r, rec) : s;
+        s = template_render_read_version(r);
+    return s == WHARF_OK ? template_render_put_template(r, rec) : s;
 }
 
 /* Finds what is drawn: the template, then the row, whose location says which template is meant
@@ -131,7 +131,7 @@ static wharf_status find_both(struct render *r, size_t source)
     if (s == WHARF_OK && type && source == 0)
         s = load_resource(r);
     if (s == WHARF_OK && type)
-        s = find_default(r, r->word);
+        s = template_render_find_default(r, r->word);
     if (s == WHARF_OK)
         s = open_template(r);
     if (s == WHARF_OK)
@@ -157,7 +157,7 @@ static wharf_status load_data(struct render *r, size_t which)
 /* ---- the definition ---- */
 
 /* Returns the paper of the country where it is printed. */
-static wharf_str usual_paper(const struct render *r)
+static wharf_str template_render_usual_paper(const struct render *r)
 {
     static const char *const american[] = {"US", "CA", "MX"};
     wharf_str country = json_text(W->json->get(r->drawing.location, "address"), "country_code");
@@ -165,13 +165,13 @@ static wharf_str usual_paper(const struct render *r)
     return word_place(country, american, 3) < 3 ? WHARF_S("letter") : WHARF_S("a4");
 }
 
-static wharf_str size_of(const struct render *r)
+static wharf_str template_render_size_of(const struct render *r)
 {
     wharf_str said = json_text(r->data, "dimensions"), usual = stock_usual_size(r->stock);
 
     if (said.n)
         return said;
-    return stock_has_size(r->stock, WHARF_S("letter")) ? usual_paper(r) : usual;
+    return stock_has_size(r->stock, WHARF_S("letter")) ? template_render_usual_paper(r) : usual;
 }
 
 static const char *const replaced[] = {
@@ -205,7 +205,7 @@ static wharf_status settle_body(struct render *r)
 
     r->drawing.body = W->json->get(r->data, "definition");
     if (!is(r->type, "custom__pdf"))
-        s = stock_compose(r->req, r->stock, r->data, size_of(r), &r->drawing.body);
+        s = stock_compose(r->req, r->stock, r->data, template_render_size_of(r), &r->drawing.body);
     if (s == WHARF_OK && json_is_null(r->drawing.body))
         return W->err->fail(r->req, ERR_TEMPLATE_NOTHING_RENDERED, NULL,
             "The built-in template of this type is empty; make one with a definition");
@@ -218,7 +218,7 @@ static wharf_status settle_body(struct render *r)
 
 /* ---- the whole ---- */
 
-static uint32_t format_of(wharf_req *req, const wharf_json *wish)
+static uint32_t template_render_format_of(wharf_req *req, const wharf_json *wish)
 {
     static const char *const words[] = {"pdf", "png", "zpl"}, *const types[] = {"application/pdf",
                                                                   "image/png",
@@ -230,7 +230,7 @@ static uint32_t format_of(wharf_req *req, const wharf_json *wish)
     return WHARF_DRAW_PDF + (uint32_t)(i % 3);
 }
 
-static wharf_status tell(struct render *r, const struct drawn *drawn)
+static wharf_status template_render_tell(struct render *r, const struct drawn *drawn)
 {
     wharf_out *out = W->json->builder(r->req);
     const wharf_json *extra;
@@ -262,11 +262,11 @@ static wharf_status draw_and_send(struct render *r)
     r->output.location = r->location;
     if (s == WHARF_OK)
         s = output_send(r->req, &r->output, &drawn);
-    return s == WHARF_OK ? tell(r, &drawn) : s;
+    return s == WHARF_OK ? template_render_tell(r, &drawn) : s;
 }
 
 /* Makes the drawing: the template, the data, the definition. */
-static wharf_status prepare(struct render *r, size_t source)
+static wharf_status template_render_prepare(struct render *r, size_t source)
 {
     wharf_status s = find_both(r, source);
 
@@ -298,10 +298,10 @@ wharf_status render_post(wharf_req *req, void *arg)
     if (s == WHARF_OK && r.location.n)
         s = W->req->need_location(req, r.location);
     if (s == WHARF_OK)
-        s = prepare(&r, source);
+        s = template_render_prepare(&r, source);
     if (s != WHARF_OK)
         return s;
-    r.drawing.format = format_of(req, r.wish);
+    r.drawing.format = template_render_format_of(req, r.wish);
     W->json->integer(W->json->get(r.wish, "page"), &r.drawing.page);
     r.output.wish = r.wish;
     r.output.format = r.drawing.format;
@@ -326,7 +326,7 @@ static wharf_status render_pdf(
     if (s == WHARF_OK)
         s = W->req->need_scope(req, "templates:read");
     if (s == WHARF_OK)
-        s = prepare(&r, source);
+        s = template_render_prepare(&r, source);
     if (s == WHARF_OK)
         s = draw_make(req, &r.drawing, &drawn);
     if (s == WHARF_OK)

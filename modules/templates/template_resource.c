@@ -13,7 +13,7 @@ static const struct kind {
     {"manifest", "manifests:read"}, {"tracker", "trackers:read"}, {"contact", "contacts:read"},
     {"assembly_order", "items:read"}};
 
-static const struct kind *kind_of(wharf_str type)
+static const struct kind *template_kind_of(wharf_str type)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(type, kinds[i].type))
@@ -22,7 +22,7 @@ static const struct kind *kind_of(wharf_str type)
     return NULL;
 }
 
-static wharf_status encode(wharf_req *req, const wharf_rec *rec, const wharf_json **ret)
+static wharf_status template_encode(wharf_req *req, const wharf_rec *rec, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
 
@@ -35,7 +35,7 @@ wharf_status resource_load(
 {
     const struct place type_at = {.up = at, .key = "type"}, id_at = {.up = at, .key = "id"};
     wharf_str type = json_text(named, "type");
-    const struct kind *kind = kind_of(type);
+    const struct kind *kind = template_kind_of(type);
     const wharf_rec *rec;
     wharf_status s;
 
@@ -51,7 +51,7 @@ wharf_status resource_load(
         place_wrong(req, &id_at, "is the id of no %s", kind->type);
         return W->err->current(req);
     }
-    return s == WHARF_OK ? encode(req, rec, ret) : s;
+    return s == WHARF_OK ? template_encode(req, rec, ret) : s;
 }
 
 static wharf_status load_organization(wharf_req *req, const wharf_json **ret)
@@ -78,5 +78,5 @@ wharf_status context_load(wharf_req *req, wharf_str location, struct drawing *d)
         W->err->clear(req);
         return WHARF_OK;
     }
-    return s == WHARF_OK ? encode(req, rec, &d->location) : s;
+    return s == WHARF_OK ? template_encode(req, rec, &d->location) : s;
 }

@@ -113,7 +113,7 @@ static void judge_stock(
         place_wrong(req, &at, "is no size of this type; GET /v1/templates/schema lists them");
 }
 
-static wharf_str size_of(
+static wharf_str template_size_of(
     wharf_req *req, const wharf_json *data, const wharf_json *definition, const wharf_json *stock)
 {
     wharf_str size = definition ? json_text(definition, "size") : json_text(data, "dimensions");
@@ -148,7 +148,8 @@ wharf_status data_judge(wharf_req *req, const wharf_json *data, const struct pla
         s = W->err->current(req);
     *ret_body = definition;
     if (s == WHARF_OK && !custom)
-        s = stock_compose(req, *ret_stock, data, size_of(req, data, NULL, *ret_stock), ret_body);
+        s = stock_compose(
+            req, *ret_stock, data, template_size_of(req, data, NULL, *ret_stock), ret_body);
     return s;
 }
 
@@ -166,7 +167,7 @@ static wharf_status settle_data(wharf_req *req, wharf_rec *rec)
         return s;
     W->res->set(rec, TEMPLATE_TYPE, val_text(json_text(data, "type")));
     W->res->set(rec, TEMPLATE_DIMENSIONS,
-        val_text_or_null(size_of(req, data, custom ? body : NULL, stock)));
+        val_text_or_null(template_size_of(req, data, custom ? body : NULL, stock)));
     W->res->set(rec, TEMPLATE_PLACEHOLDERS, val_json(paths));
     return WHARF_OK;
 }
@@ -177,7 +178,7 @@ struct status_write {
     const char *status;
 };
 
-static wharf_status set_status(wharf_req *req, wharf_str id, const char *status)
+static wharf_status template_set_status(wharf_req *req, wharf_str id, const char *status)
 {
     struct status_write context = {status};
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
@@ -193,7 +194,7 @@ static wharf_status set_status(wharf_req *req, wharf_str id, const char *status)
 
 /* Finds the default of exactly this location, or of all. Answers an empty text when there is
  * none. */
-static wharf_status find_default(
+static wharf_status template_find_default(
     wharf_req *req, wharf_str type, wharf_str location, wharf_str *ret_id)
 {
     static const char sql[] =
@@ -213,31 +214,32 @@ static wharf_status find_default(
 }
 
 /* Makes room for a new default: the one before becomes custom. */
-static wharf_status take_place(wharf_req *req, const wharf_rec *rec)
+static wharf_status template_take_place(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str before;
-    wharf_status s = find_default(
+    wharf_status s = template_find_default(
         req, field_text(rec, TEMPLATE_TYPE), field_text(rec, TEMPLATE_LOCATION_ID), &before);
 
     if (s != WHARF_OK || !before.n || same(before, W->res->id(rec)))
         return s;
-    return set_status(req, before, "custom");
+    return template_set_status(req, before, "custom");
 }
 
 /* Makes the built-in one the default again, where none is left for all locations. */
-static wharf_status give_back(wharf_req *req, wharf_str type)
+static wharf_status template_give_back(wharf_req *req, wharf_str type)
 {
     static const char sql[] = "SELECT id FROM templates.template WHERE organization_id = $2::text "
                               "AND type = $1::text AND builtin";
     const wharf_rows *rows;
     wharf_str now;
-    wharf_status s = find_default(req, type, WHARF_S(""), &now);
+    wharf_status s = template_find_default(req, type, WHARF_S(""), &now);
 
     if (s != WHARF_OK || now.n)
         return s;
     s = query_about(req, sql, type, &rows);
-    return s == WHARF_OK && W->db->count(rows) ? set_status(req, row_text(rows, 0, 0), "default")
-                                               : s;
+    return s == WHARF_OK && W->db->count(rows)
+               ? template_set_status(req, row_text(rows, 0, 0), "default")
+               : s;
 }
 
 /* ---- check ---- */
@@ -248,7 +250,7 @@ static bool is_default(const wharf_rec *rec)
 }
 
 /* Settles the status of a template that is created or updated. */
-static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status template_settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     bool was = old_rec && is_default(old_rec),
          wanted = W->res->sent(rec, TEMPLATE_SET_AS_DEFAULT)
@@ -258,10 +260,10 @@ static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, whar
     if (!old_rec || wanted != was)
         W->res->set(
             rec, TEMPLATE_STATUS, val_text(wanted ? WHARF_S("default") : WHARF_S("custom")));
-    return wanted ? take_place(req, rec) : WHARF_OK;
+    return wanted ? template_take_place(req, rec) : WHARF_OK;
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status template_check_create(wharf_req *req, wharf_rec *rec)
 {
     wharf_status s = make_builtin(req);
 
@@ -271,24 +273,25 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
         return s;
     W->res->set(rec, TEMPLATE_BUILTIN, val_bool(false));
     W->res->set(rec, TEMPLATE_VERSION, val_int(1));
-    return settle_status(req, NULL, rec);
+    return template_settle_status(req, NULL, rec);
 }
 
-static bool is_changed(const wharf_rec *old_rec, const wharf_rec *rec)
+static bool template_is_changed(const wharf_rec *old_rec, const wharf_rec *rec)
 {
     return W->res->changed(old_rec, rec, TEMPLATE_NAME) ||
            W->res->changed(old_rec, rec, TEMPLATE_LOCATION_ID) ||
            W->res->changed(old_rec, rec, TEMPLATE_TEMPLATE_DATA);
 }
 
-static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status template_check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     static const struct place root = {.key = data_text}, type = {.up = &root, .key = "type"};
     bool builtin = field_int(old_rec, TEMPLATE_BUILTIN) != 0;
     wharf_status s = WHARF_OK;
 
-    if (builtin && (is_changed(old_rec, rec) || (W->res->sent(rec, TEMPLATE_SET_AS_DEFAULT) &&
-                                                    !field_int(rec, TEMPLATE_SET_AS_DEFAULT))))
+    if (builtin &&
+        (template_is_changed(old_rec, rec) || (W->res->sent(rec, TEMPLATE_SET_AS_DEFAULT) &&
+                                                  !field_int(rec, TEMPLATE_SET_AS_DEFAULT))))
         return W->err->fail(req, ERR_TEMPLATE_BUILTIN, NULL, NULL);
     if (W->res->changed(old_rec, rec, TEMPLATE_TEMPLATE_DATA)) {
         s = settle_data(req, rec);
@@ -298,9 +301,9 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
         s = W->err->current(req);
     }
     if (s == WHARF_OK)
-        s = settle_status(req, old_rec, rec);
+        s = template_settle_status(req, old_rec, rec);
     if (s == WHARF_OK &&
-        (is_changed(old_rec, rec) || W->res->changed(old_rec, rec, TEMPLATE_STATUS)))
+        (template_is_changed(old_rec, rec) || W->res->changed(old_rec, rec, TEMPLATE_STATUS)))
         W->res->set(rec, TEMPLATE_VERSION, val_int(field_int(old_rec, TEMPLATE_VERSION) + 1));
     return s;
 }
@@ -318,7 +321,8 @@ static wharf_status template_check(
         W->res->set(new_rec, TEMPLATE_STATUS, val_text(z(only->status)));
         return WHARF_OK;
     }
-    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
+    return op == WHARF_CREATE ? template_check_create(req, new_rec)
+                              : template_check_update(req, old_rec, new_rec);
 }
 
 /* ---- written ---- */
@@ -349,7 +353,7 @@ static wharf_status template_written(
         (!old_rec || field_int(old_rec, TEMPLATE_VERSION) != field_int(new_rec, TEMPLATE_VERSION)))
         s = keep_version(req, new_rec);
     if (s == WHARF_OK && was && !is_now)
-        s = give_back(req, field_text(old_rec, TEMPLATE_TYPE));
+        s = template_give_back(req, field_text(old_rec, TEMPLATE_TYPE));
     if (s == WHARF_OK && op != WHARF_DELETE)
         W->res->row_kept(new_rec);
     return s;
@@ -362,7 +366,7 @@ const wharf_hooks template_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- locations that go ---- */
 
-static wharf_status location_written(
+static wharf_status template_location_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT id FROM templates.template WHERE organization_id = $2::text "
@@ -378,4 +382,4 @@ static wharf_status location_written(
 }
 
 const wharf_hooks template_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = location_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = template_location_written, .ops = WHARF_DELETE};

@@ -5,21 +5,23 @@
 
 static const char components[] = "#/components/schemas/";
 
-static bool is_sent(wharf_str name)
+static bool template_schema_is_sent(wharf_str name)
 {
     return is(name, "TemplateResource") || (name.n > 5 && is(z(name.p + name.n - 5), "Input"));
 }
 
 /* Copies a schema; its references lead to "$defs". */
-static void copy(wharf_req *req, wharf_out *out, const char *key, const wharf_json *v)
+static void template_schema_copy(
+    wharf_req *req, wharf_out *out, const char *key, const wharf_json *v)
 {
     const size_t n = sizeof(components) - 1;
     uint32_t type = W->json->type(v);
     wharf_str text;
 
     if (W->json->text(v, &text) && text.n > n && !memcmp(text.p, components, n)) {
-        text = is_sent(z(text.p + n)) ? W->mem->format(req, "#/$defs/%s", text.p + n)
-                                      : WHARF_S("#/$defs/AnyValue");
+        text = template_schema_is_sent(z(text.p + n))
+                   ? W->mem->format(req, "#/$defs/%s", text.p + n)
+                   : WHARF_S("#/$defs/AnyValue");
         W->json->put(out, key, val_text(text));
         return;
     }
@@ -29,7 +31,7 @@ static void copy(wharf_req *req, wharf_out *out, const char *key, const wharf_js
     }
     W->json->open(out, key, type == WHARF_J_OBJECT ? '{' : '[');
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m))
-        copy(req, out, type == WHARF_J_OBJECT ? W->json->key(m).p : NULL, m);
+        template_schema_copy(req, out, type == WHARF_J_OBJECT ? W->json->key(m).p : NULL, m);
     W->json->close(out);
 }
 
@@ -40,8 +42,8 @@ static void put_schema(wharf_req *req, wharf_out *out, const wharf_json *shapes)
     W->json->put(out, "$ref", val_text(WHARF_S("#/$defs/GeneratePdfInput")));
     W->json->open(out, "$defs", '{');
     for (const wharf_json *m = W->json->at(shapes, 0); m; m = W->json->next(m)) {
-        if (is_sent(W->json->key(m)))
-            copy(req, out, W->json->key(m).p, m);
+        if (template_schema_is_sent(W->json->key(m)))
+            template_schema_copy(req, out, W->json->key(m).p, m);
     }
     W->json->put(out, "AnyValue", val_bool(true));
     W->json->close(out);

@@ -60,7 +60,7 @@ struct compiling {
     const char *unknown; /* what is not understood, or NULL */
 };
 
-static void *keep(size_t bytes)
+static void *template_shape_keep(size_t bytes)
 {
     return W->mem->plugin_alloc(templates_self, bytes ? bytes : 1);
 }
@@ -76,7 +76,7 @@ static uint32_t type_bit(struct compiling *c, wharf_str name)
     return i == 7 ? 1u << WHARF_J_NUMBER : 1u << i;
 }
 
-static void read_types(struct compiling *c, const wharf_json *v, struct shape *s)
+static void template_shape_read_types(struct compiling *c, const wharf_json *v, struct shape *s)
 {
     wharf_str one;
 
@@ -86,7 +86,7 @@ static void read_types(struct compiling *c, const wharf_json *v, struct shape *s
     }
     for (const wharf_json *e = W->json->type(v) == WHARF_J_ARRAY ? W->json->at(v, 0) : NULL; e;
          e = W->json->next(e))
-        read_types(c, e, s);
+        template_shape_read_types(c, e, s);
 }
 
 static enum form read_pattern(struct compiling *c, const wharf_json *v)
@@ -104,11 +104,11 @@ static enum form read_pattern(struct compiling *c, const wharf_json *v)
     return (enum form)(i % 5);
 }
 
-static void read_words(struct compiling *c, const wharf_json *list, struct shape *s)
+static void template_shape_read_words(struct compiling *c, const wharf_json *list, struct shape *s)
 {
     size_t n = W->json->count(list);
-    wharf_str *words = keep(n * sizeof(*words)), one;
-    double *numbers = keep(n * sizeof(*numbers));
+    wharf_str *words = template_shape_keep(n * sizeof(*words)), one;
+    double *numbers = template_shape_keep(n * sizeof(*numbers));
 
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
         if (W->json->text(e, &one))
@@ -120,19 +120,20 @@ static void read_words(struct compiling *c, const wharf_json *list, struct shape
     s->numbers = numbers;
 }
 
-static struct shape *compile(struct compiling *c, const wharf_json *v);
+static struct shape *template_shape_compile(struct compiling *c, const wharf_json *v);
 
-static void read_members(struct compiling *c, const wharf_json *list, struct shape *s)
+static void template_shape_read_members(
+    struct compiling *c, const wharf_json *list, struct shape *s)
 {
-    struct member *members = keep(W->json->count(list) * sizeof(*members));
+    struct member *members = template_shape_keep(W->json->count(list) * sizeof(*members));
 
     for (const wharf_json *m = W->json->at(list, 0); m; m = W->json->next(m))
         members[s->n_members++] = (struct member){
-            .name = keep_text(W->json->key(m)).p, .shape = compile(c, m)};
+            .name = keep_text(W->json->key(m)).p, .shape = template_shape_compile(c, m)};
     s->members = members;
 }
 
-static void read_required(const wharf_json *list, struct shape *s)
+static void template_shape_read_required(const wharf_json *list, struct shape *s)
 {
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
         wharf_str name;
@@ -146,10 +147,10 @@ static void read_required(const wharf_json *list, struct shape *s)
  * that are told apart by their type. */
 static void read_kinds(struct compiling *c, const wharf_json *list, struct shape *s)
 {
-    const struct shape **kinds = keep(W->json->count(list) * sizeof(*kinds));
+    const struct shape **kinds = template_shape_keep(W->json->count(list) * sizeof(*kinds));
 
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        const struct shape *one = compile(c, e);
+        const struct shape *one = template_shape_compile(c, e);
 
         if (!one->ref && one->types == 1u << WHARF_J_NULL)
             s->types |= one->types;
@@ -161,7 +162,8 @@ static void read_kinds(struct compiling *c, const wharf_json *list, struct shape
     s->kinds = kinds;
 }
 
-static void read_limit(struct compiling *c, wharf_str key, const wharf_json *v, struct shape *s)
+static void template_shape_read_limit(
+    struct compiling *c, wharf_str key, const wharf_json *v, struct shape *s)
 {
     double n = json_number(c->req, v, 0);
 
@@ -178,7 +180,8 @@ static void read_limit(struct compiling *c, wharf_str key, const wharf_json *v, 
     }
 }
 
-static void read_keyword(struct compiling *c, wharf_str key, const wharf_json *v, struct shape *s)
+static void template_shape_read_keyword(
+    struct compiling *c, wharf_str key, const wharf_json *v, struct shape *s)
 {
     static const char *const limits[] = {
         "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"};
@@ -187,31 +190,31 @@ static void read_keyword(struct compiling *c, wharf_str key, const wharf_json *v
     bool truth = true;
 
     if (is(key, "type"))
-        read_types(c, v, s);
+        template_shape_read_types(c, v, s);
     else if (is(key, "pattern"))
         s->form = read_pattern(c, v);
     else if (is(key, "enum"))
-        read_words(c, v, s);
+        template_shape_read_words(c, v, s);
     else if (is(key, "const") && W->json->text(v, &text))
         s->constant = keep_text(text);
     else if (is(key, "items"))
-        s->items = compile(c, v);
+        s->items = template_shape_compile(c, v);
     else if (is(key, "properties"))
-        read_members(c, v, s);
+        template_shape_read_members(c, v, s);
     else if (is(key, "anyOf"))
         read_kinds(c, v, s);
     else if (is(key, "additionalProperties"))
         s->closed = W->json->truth(v, &truth) && !truth;
     else if (word_place(key, limits, 6) < 6)
-        read_limit(c, key, v, s);
+        template_shape_read_limit(c, key, v, s);
     else if (word_place(key, words, 3) == 3)
         c->unknown = keep_text(key).p;
 }
 
-static struct shape *compile(struct compiling *c, const wharf_json *v)
+static struct shape *template_shape_compile(struct compiling *c, const wharf_json *v)
 {
     static const char components[] = "#/components/schemas/";
-    struct shape *s = keep(sizeof(*s));
+    struct shape *s = template_shape_keep(sizeof(*s));
     wharf_str ref = json_text(v, "$ref");
 
     *s = (struct shape){.least_n = -1, .most_n = -1};
@@ -220,14 +223,14 @@ static struct shape *compile(struct compiling *c, const wharf_json *v)
             (wharf_str){ref.p + sizeof(components) - 1, ref.n - (sizeof(components) - 1)})
                      .p;
     for (const wharf_json *m = s->ref ? NULL : W->json->at(v, 0); m; m = W->json->next(m))
-        read_keyword(c, W->json->key(m), m, s);
+        template_shape_read_keyword(c, W->json->key(m), m, s);
     if (W->json->get(v, "required"))
-        read_required(W->json->get(v, "required"), s);
+        template_shape_read_required(W->json->get(v, "required"), s);
     return s;
 }
 
 /* Tells whether a shape is of what is sent. */
-static bool is_sent(wharf_str name)
+static bool template_shape_is_sent(wharf_str name)
 {
     return (name.n > 5 && !memcmp(name.p + name.n - 5, "Input", 5)) || is(name, "TemplateResource");
 }
@@ -243,10 +246,10 @@ wharf_status shapes_start(wharf_req *req)
     all = W->json->get(manifest, "shapes");
     for (const wharf_json *m = W->json->at(all, 0); m && n_shapes < SHAPES_MAX;
          m = W->json->next(m)) {
-        if (!is_sent(W->json->key(m)))
+        if (!template_shape_is_sent(W->json->key(m)))
             continue;
         shapes[n_shapes].name = keep_text(W->json->key(m)).p;
-        shapes[n_shapes++].shape = compile(&c, m);
+        shapes[n_shapes++].shape = template_shape_compile(&c, m);
     }
     return c.unknown ? W->err->fail(req, ERR_INTERNAL, NULL,
                            "plugin.json of templates says \"%s\" in a shape, which nothing reads",
@@ -256,10 +259,10 @@ wharf_status shapes_start(wharf_req *req)
 
 /* ---- judging ---- */
 
-static void judge(wharf_req *req, const struct shape *s, const wharf_json *v,
+static void template_shape_judge(wharf_req *req, const struct shape *s, const wharf_json *v,
     const struct place *at, unsigned depth);
 
-static const struct shape *meant(const struct shape *s)
+static const struct shape *template_shape_meant(const struct shape *s)
 {
     while (s && s->ref)
         s = shape_named(s->ref);
@@ -301,7 +304,7 @@ static bool is_width(wharf_str s)
     return digits && s.n == digits + more + 2 && !strcmp(s.p + digits + more, "fr");
 }
 
-static size_t characters(wharf_str s)
+static size_t template_shape_characters(wharf_str s)
 {
     size_t n = 0;
 
@@ -311,7 +314,7 @@ static size_t characters(wharf_str s)
 }
 
 /* Lists words for a message. */
-static wharf_str listed(wharf_req *req, const wharf_str *words, size_t n)
+static wharf_str template_shape_listed(wharf_req *req, const wharf_str *words, size_t n)
 {
     wharf_str all = WHARF_S("");
 
@@ -339,7 +342,7 @@ static void judge_form(
 static void judge_text(
     wharf_req *req, const struct shape *s, wharf_str text, const struct place *at)
 {
-    int64_t n = s->least_n >= 0 || s->most_n >= 0 ? (int64_t)characters(text) : 0;
+    int64_t n = s->least_n >= 0 || s->most_n >= 0 ? (int64_t)template_shape_characters(text) : 0;
     bool among = !s->n_words;
 
     for (size_t i = 0; i < s->n_words && !among; i++)
@@ -347,7 +350,8 @@ static void judge_text(
     if (s->constant.n && !same(text, s->constant))
         place_wrong(req, at, "must be %s", s->constant.p);
     else if (!among && !(s->holder && has_variable(text)))
-        place_wrong(req, at, "must be one of %s", listed(req, s->words, s->n_words).p);
+        place_wrong(
+            req, at, "must be one of %s", template_shape_listed(req, s->words, s->n_words).p);
     else if (s->least_n > 0 && n < s->least_n)
         place_wrong(req, at, "must have at least %lld character%s", (long long)s->least_n,
             s->least_n == 1 ? "" : "s");
@@ -388,7 +392,7 @@ static void judge_list(wharf_req *req, const struct shape *s, const wharf_json *
     for (const wharf_json *e = s->items ? W->json->at(v, 0) : NULL; e; e = W->json->next(e), i++) {
         const struct place here = {.up = at, .index = i};
 
-        judge(req, s->items, e, &here, depth + 1);
+        template_shape_judge(req, s->items, e, &here, depth + 1);
     }
 }
 
@@ -401,7 +405,7 @@ static void judge_object(wharf_req *req, const struct shape *s, const wharf_json
         const struct place here = {.up = at, .key = m->name};
 
         if (!json_is_null(value))
-            judge(req, m->shape, value, &here, depth + 1);
+            template_shape_judge(req, m->shape, value, &here, depth + 1);
         else if (m->required)
             place_wrong(req, &here, "is needed");
     }
@@ -415,11 +419,11 @@ static void judge_element(wharf_req *req, const struct shape *s, const wharf_jso
     const struct place here = {.up = at, .key = "type"};
 
     for (size_t i = 0; i < s->n_kinds; i++) {
-        const struct shape *kind = meant(s->kinds[i]);
+        const struct shape *kind = template_shape_meant(s->kinds[i]);
         const struct shape *constant = kind->n_members ? kind->members[0].shape : NULL;
 
         if (!constant || !constant->constant.n) {
-            judge(req, kind, v, at, depth + 1);
+            template_shape_judge(req, kind, v, at, depth + 1);
             return;
         }
         if (same(constant->constant, type)) {
@@ -446,13 +450,13 @@ static const char *types_text(uint32_t types)
     return "null";
 }
 
-static void judge(wharf_req *req, const struct shape *s, const wharf_json *v,
+static void template_shape_judge(wharf_req *req, const struct shape *s, const wharf_json *v,
     const struct place *at, unsigned depth)
 {
     uint32_t type = W->json->type(v);
     wharf_str text;
 
-    s = meant(s);
+    s = template_shape_meant(s);
     if (!s)
         return; /* of the description alone, as AnyValue */
     if (depth > DEPTH_MAX) {
@@ -481,5 +485,5 @@ static void judge(wharf_req *req, const struct shape *s, const wharf_json *v,
 
 void shape_judge(wharf_req *req, const struct shape *s, const wharf_json *v, const struct place *at)
 {
-    judge(req, s, v, at, 0);
+    template_shape_judge(req, s, v, at, 0);
 }

@@ -32,7 +32,7 @@ struct loading {
 
 /* ---- who names what ---- */
 
-static struct source *source_of(struct loading *l, wharf_str name, bool document)
+static struct source *template_sources_source_of(struct loading *l, wharf_str name, bool document)
 {
     struct source *s;
 
@@ -51,7 +51,7 @@ static struct source *source_of(struct loading *l, wharf_str name, bool document
 static void add_use(
     wharf_req *req, struct loading *l, wharf_str path, wharf_str name, bool document)
 {
-    struct source *s = source_of(l, name, document);
+    struct source *s = template_sources_source_of(l, name, document);
     struct use *use = W->mem->alloc(req, sizeof(*use));
 
     *use = (struct use){path, NULL};
@@ -113,7 +113,7 @@ static wharf_status note_variables(wharf_req *req, struct loading *l)
 
 /* ---- URLs ---- */
 
-static wharf_str message_of(wharf_str code)
+static wharf_str template_sources_message_of(wharf_str code)
 {
     static const char *const told[][2] = {{ERR_FILE_URL, "the URL can't be read"},
         {ERR_FILE_PROTOCOL, "images are fetched by https only"},
@@ -137,7 +137,7 @@ static bool is_passing(wharf_str code)
 static void miss(struct source *s, wharf_str code)
 {
     s->code = code;
-    s->message = message_of(code);
+    s->message = template_sources_message_of(code);
 }
 
 /* Leaves a source out because of those before it. */
@@ -193,7 +193,7 @@ static wharf_status fetch_some(wharf_req *req, struct loading *l, const size_t *
     return s;
 }
 
-static wharf_status fetch_all(wharf_req *req, struct loading *l)
+static wharf_status template_sources_fetch_all(wharf_req *req, struct loading *l)
 {
     size_t which[AT_ONCE], n = 0;
     wharf_status s = WHARF_OK;
@@ -213,7 +213,7 @@ static wharf_status fetch_all(wharf_req *req, struct loading *l)
 
 /* Reads the bytes of a document. path: of the member that names it; most: how many it may have;
  * left: how many there is room for, with more of them it answers none (p NULL). */
-static wharf_status read_document(
+static wharf_status template_sources_read_document(
     wharf_req *req, wharf_str id, const char *path, int64_t most, int64_t left, wharf_str *ret)
 {
     wharf_document_bytes file = {.head = WHARF_HEAD(wharf_document_bytes)};
@@ -249,7 +249,7 @@ static wharf_status read_document(
     return at == file.size ? WHARF_OK : W->err->fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }
 
-static wharf_status open_all(wharf_req *req, struct loading *l)
+static wharf_status template_sources_open_all(wharf_req *req, struct loading *l)
 {
     wharf_status s = WHARF_OK;
 
@@ -263,7 +263,7 @@ static wharf_status open_all(wharf_req *req, struct loading *l)
             one->message = WHARF_S("documents are on the server only; an image may be a data URI");
             continue;
         }
-        s = read_document(req, one->name,
+        s = template_sources_read_document(req, one->name,
             W->mem->format(req, "%s.document_id", one->uses->path.p).p, IMAGE_BYTES_MAX,
             (int64_t)(BYTES_MAX - l->total), &one->bytes);
         if (!one->bytes.p)
@@ -322,7 +322,7 @@ static wharf_status load_fonts(
     W->json->open(out, NULL, '[');
     for (const wharf_json *f = json_is_null(list) ? NULL : W->json->at(list, 0); f && s == WHARF_OK;
          f = W->json->next(f), i++) {
-        s = read_document(req, json_text(f, "document_id"),
+        s = template_sources_read_document(req, json_text(f, "document_id"),
             W->mem->format(req, "fonts.%zu.document_id", i).p, FONT_BYTES_MAX, FONT_BYTES_MAX,
             &ret->blobs[ret->n]);
         if (s != WHARF_OK)
@@ -354,9 +354,9 @@ wharf_status sources_load(wharf_req *req, const struct drawing *d, struct source
         return W->err->fail(req, ERR_VALIDATION_FAILED, "raw",
             "raw has images of more than %d different URLs", IMAGES_MAX);
     if (s == WHARF_OK)
-        s = open_all(req, &l);
+        s = template_sources_open_all(req, &l);
     if (s == WHARF_OK)
-        s = fetch_all(req, &l);
+        s = template_sources_fetch_all(req, &l);
     if (s == WHARF_OK)
         s = write_uses(req, &l, ret);
     return s == WHARF_OK ? load_fonts(req, W->json->get(d->body, "fonts"), d->alone, ret) : s;

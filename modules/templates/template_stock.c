@@ -148,7 +148,8 @@ static bool is_length(wharf_str key)
     return word_place(key, keys, n) < n;
 }
 
-static void copy(const struct composing *c, const char *key, const wharf_json *v, bool top);
+static void template_stock_copy(
+    const struct composing *c, const char *key, const wharf_json *v, bool top);
 
 static void copy_number(const struct composing *c, const char *key, const wharf_json *v, bool top)
 {
@@ -181,14 +182,15 @@ static void copy_object(const struct composing *c, const char *key, const wharf_
     W->json->open(c->out, key, '{');
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
         if (!is(W->json->key(m), "slot"))
-            copy(c, W->json->key(m).p, m, top);
+            template_stock_copy(c, W->json->key(m).p, m, top);
     }
     if (s.condition.n && json_is_null(W->json->get(v, "if")))
         W->json->put(c->out, "if", val_text(s.condition));
     W->json->close(c->out);
 }
 
-static void copy(const struct composing *c, const char *key, const wharf_json *v, bool top)
+static void template_stock_copy(
+    const struct composing *c, const char *key, const wharf_json *v, bool top)
 {
     wharf_str text;
 
@@ -201,7 +203,7 @@ static void copy(const struct composing *c, const char *key, const wharf_json *v
     } else if (W->json->type(v) == WHARF_J_ARRAY) {
         W->json->open(c->out, key, '[');
         for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e))
-            copy(c, NULL, e, top && key && is(z(key), "raw"));
+            template_stock_copy(c, NULL, e, top && key && is(z(key), "raw"));
         W->json->close(c->out);
     } else {
         W->json->put(c->out, key, val_json(v));
@@ -210,7 +212,7 @@ static void copy(const struct composing *c, const char *key, const wharf_json *v
 
 /* ---- the whole ---- */
 
-static double unlike(double a, double b)
+static double template_stock_unlike(double a, double b)
 {
     return a > b ? a / b : b / a;
 }
@@ -224,7 +226,7 @@ static const wharf_json *most_alike(struct composing *c, double width, double he
          e = W->json->next(e)) {
         double w = json_number(c->req, W->json->get(e, "width"), width),
                h = json_number(c->req, W->json->get(e, "height"), height),
-               off = unlike(w / h, width / height);
+               off = template_stock_unlike(w / h, width / height);
 
         if (!best || off < least) {
             best = e;
@@ -272,7 +274,7 @@ wharf_status stock_compose(wharf_req *req, const wharf_json *stock, const wharf_
         static const char *const page[] = {"size", "width", "height"};
 
         if (word_place(W->json->key(m), page, 3) == 3)
-            copy(&c, W->json->key(m).p, m, true);
+            template_stock_copy(&c, W->json->key(m).p, m, true);
     }
     W->json->close(c.out);
     return W->json->result(req, c.out, ret);

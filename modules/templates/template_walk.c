@@ -9,7 +9,8 @@ struct walk {
     void *arg;
 };
 
-static void one(const struct walk *w, const wharf_json *v, const struct place *at, unsigned depth);
+static void template_walk_one(
+    const struct walk *w, const wharf_json *v, const struct place *at, unsigned depth);
 
 static void many(
     const struct walk *w, const wharf_json *list, const struct place *at, unsigned depth)
@@ -21,7 +22,7 @@ static void many(
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e), i++) {
         const struct place here = {.up = at, .index = i};
 
-        one(w, e, &here, depth);
+        template_walk_one(w, e, &here, depth);
     }
 }
 
@@ -43,11 +44,12 @@ static void columns(
         if (W->json->type(e) != WHARF_J_OBJECT)
             continue;
         many(w, W->json->get(e, "children"), &children, depth + 1);
-        one(w, W->json->get(e, "element"), &element, depth + 1);
+        template_walk_one(w, W->json->get(e, "element"), &element, depth + 1);
     }
 }
 
-static void one(const struct walk *w, const wharf_json *v, const struct place *at, unsigned depth)
+static void template_walk_one(
+    const struct walk *w, const wharf_json *v, const struct place *at, unsigned depth)
 {
     const struct place children = {.up = at, .key = "children"};
     struct element e = {.json = v, .at = at, .inside = depth > 0};
@@ -75,5 +77,5 @@ void elements_each(
         if (W->json->type(band) == WHARF_J_OBJECT)
             many(&w, W->json->get(band, "raw"), &inside, 0);
     }
-    one(&w, W->json->get(body, "watermark"), &mark, 0);
+    template_walk_one(&w, W->json->get(body, "watermark"), &mark, 0);
 }

@@ -89,7 +89,7 @@ wharf_status trackers_auto_close(
 
 /* ---- what the tracker shows ---- */
 
-static wharf_str status_of(
+static wharf_str chain_status_of(
     const struct chain *c, const struct leg *current, wharf_str chained_status)
 {
     size_t at = (size_t)(current - c->legs);
@@ -106,7 +106,7 @@ static wharf_str status_of(
                : current->status;
 }
 
-static wharf_val member(const struct leg *l, const char *key)
+static wharf_val chain_member(const struct leg *l, const char *key)
 {
     const wharf_json *v = W->json->get(l->row, key);
     wharf_str s;
@@ -116,7 +116,7 @@ static wharf_val member(const struct leg *l, const char *key)
     return W->json->text(v, &s) ? val_text(s) : val_json(v);
 }
 
-static wharf_val moment(const struct leg *l, const char *key)
+static wharf_val chain_moment(const struct leg *l, const char *key)
 {
     const wharf_json *v = W->json->get(l->row, key);
     int64_t ms;
@@ -137,9 +137,9 @@ static void copy_current(wharf_rec *rec, const struct leg *l)
           {TRACKER_PICKUP_AT, "pickup_at"}, {TRACKER_DELIVERED_AT, "delivered_at"}};
 
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        W->res->set(rec, plain[i].field, member(l, plain[i].key));
+        W->res->set(rec, plain[i].field, chain_member(l, plain[i].key));
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-        W->res->set(rec, times[i].field, moment(l, times[i].key));
+        W->res->set(rec, times[i].field, chain_moment(l, times[i].key));
 }
 
 static bool has_tag(wharf_str *tags, size_t n, wharf_str tag)
@@ -215,7 +215,7 @@ wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain 
     set_sums(req, rec, c);
     if (!current)
         return WHARF_OK;
-    status = status_of(c, current, chained.n ? chained : WHARF_S("package_at_waypoint"));
+    status = chain_status_of(c, current, chained.n ? chained : WHARF_S("package_at_waypoint"));
     s = trackers_shipments->filters(req, status, &filters);
     if (s != WHARF_OK)
         return s;

@@ -12,7 +12,7 @@ struct entry { /* of chaining.add */
 
 /* ---- locks ---- */
 
-static int by_bytes(const void *a, const void *b)
+static int leg_changes_by_bytes(const void *a, const void *b)
 {
     const wharf_str *x = a, *y = b;
 
@@ -59,7 +59,7 @@ wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_jso
         if (s != WHARF_OK)
             return s;
     }
-    qsort(trackers, k, sizeof(trackers[0]), by_bytes);
+    qsort(trackers, k, sizeof(trackers[0]), leg_changes_by_bytes);
     for (size_t i = 0; i < k; i++) {
         s = W->db->lock(req, "tracker", trackers[i]);
         if (s != WHARF_OK)
@@ -79,7 +79,7 @@ struct work {
     struct chaining *result;
 };
 
-static size_t place_of(const struct work *w, wharf_str id)
+static size_t leg_changes_place_of(const struct work *w, wharf_str id)
 {
     size_t i = 0;
 
@@ -88,13 +88,13 @@ static size_t place_of(const struct work *w, wharf_str id)
     return i;
 }
 
-static void take_out(struct work *w, size_t at)
+static void leg_changes_take_out(struct work *w, size_t at)
 {
     memmove(&w->order[at], &w->order[at + 1], (w->n - at - 1) * sizeof(w->order[0]));
     w->n--;
 }
 
-static void put_in(struct work *w, wharf_str id, int64_t position)
+static void leg_changes_put_in(struct work *w, wharf_str id, int64_t position)
 {
     size_t at = position < 0 || (size_t)position > w->n ? w->n : (size_t)position;
 
@@ -113,7 +113,7 @@ static wharf_status touched(struct work *w, wharf_str id)
 /* ---- adding ---- */
 
 /* Merges the other tracker, which had only this leg: it goes, what it knew comes along. */
-static wharf_status merge(struct work *w, wharf_str other)
+static wharf_status leg_changes_merge(struct work *w, wharf_str other)
 {
     static const char sql[] = "SELECT metadata, merged_ids || to_jsonb(id) FROM trackers.tracker"
                               " WHERE organization_id = $2::text AND id = $1::text";
@@ -155,18 +155,18 @@ static wharf_status leave_other(struct work *w, wharf_str shipment, const char *
         return WHARF_OK;
     if (row_int(rows, 0, 1) > 1)
         return W->err->fail(w->req, ERR_TRACKER_SHIPMENT_CHAINED, path, NULL);
-    return merge(w, other);
+    return leg_changes_merge(w, other);
 }
 
-static wharf_status add_one(struct work *w, const struct entry *e, const char *path)
+static wharf_status leg_changes_add_one(struct work *w, const struct entry *e, const char *path)
 {
     const wharf_rec *shipment;
     wharf_status s;
 
-    if (place_of(w, e->id) < w->n) {
+    if (leg_changes_place_of(w, e->id) < w->n) {
         if (e->position >= 0) {
-            take_out(w, place_of(w, e->id));
-            put_in(w, e->id, e->position);
+            leg_changes_take_out(w, leg_changes_place_of(w, e->id));
+            leg_changes_put_in(w, e->id, e->position);
             w->result->any = true;
         }
         return WHARF_OK;
@@ -183,11 +183,11 @@ static wharf_status add_one(struct work *w, const struct entry *e, const char *p
         s = leave_other(w, e->id, path);
     if (s != WHARF_OK)
         return s;
-    put_in(w, e->id, e->position);
+    leg_changes_put_in(w, e->id, e->position);
     return touched(w, e->id);
 }
 
-static wharf_status add_all(struct work *w, const wharf_json *list)
+static wharf_status leg_changes_add_all(struct work *w, const wharf_json *list)
 {
     size_t i = 0;
     wharf_status s = WHARF_OK;
@@ -207,7 +207,7 @@ static wharf_status add_all(struct work *w, const wharf_json *list)
             (!W->json->integer(position, &one.position) || one.position < 0))
             return W->err->fail(w->req, ERR_VALIDATION_FAILED,
                 W->mem->format(w->req, "%s.position", path).p, "position counts from 0");
-        s = add_one(w, &one, path);
+        s = leg_changes_add_one(w, &one, path);
     }
     return s;
 }
@@ -220,12 +220,12 @@ static wharf_status remove_all(struct work *w, const wharf_json *list)
 
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), i++) {
         wharf_str id = entry_id(e);
-        size_t at = place_of(w, id);
+        size_t at = leg_changes_place_of(w, id);
 
         if (at == w->n)
             return W->err->fail(w->req, ERR_TRACKER_NOT_IN_CHAIN,
                 W->mem->format(w->req, "chaining.remove.%zu", i).p, NULL);
-        take_out(w, at);
+        leg_changes_take_out(w, at);
         w->result->gone[w->result->n_gone++] = id;
         touched(w, id);
     }
@@ -254,7 +254,7 @@ static void settle_pin(struct work *w)
 {
     wharf_str pinned = field_text(w->rec, TRACKER_PINNED_SHIPMENT_ID);
 
-    if (pinned.n && place_of(w, pinned) == w->n)
+    if (pinned.n && leg_changes_place_of(w, pinned) == w->n)
         W->res->set(w->rec, TRACKER_PINNED_SHIPMENT_ID, val_null());
 }
 
@@ -283,7 +283,7 @@ wharf_status trackers_chain(
     if (s == WHARF_OK)
         s = remove_all(&w, W->json->get(input, "remove"));
     if (s == WHARF_OK)
-        s = add_all(&w, W->json->get(input, "add"));
+        s = leg_changes_add_all(&w, W->json->get(input, "add"));
     if (s == WHARF_OK && !w.n)
         s = W->err->fail(req, ERR_TRACKER_CHAIN_EMPTY, "chaining.remove", NULL);
     if (s != WHARF_OK || !ret->any)

@@ -12,7 +12,7 @@ struct wanted *trackers_wanted(const wharf_rec *shipment)
 
 /* ---- reading it ---- */
 
-static wharf_status read_provider(struct order *o, const wharf_carriers_table *table)
+static wharf_status tracker_read_provider(struct order *o, const wharf_carriers_table *table)
 {
     wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
     wharf_str ambiguity = json_text(o->body, "on_ambiguity");
@@ -34,7 +34,7 @@ static wharf_status read_provider(struct order *o, const wharf_carriers_table *t
     return WHARF_OK;
 }
 
-static wharf_status read_options(struct order *o)
+static wharf_status tracker_read_options(struct order *o)
 {
     static const char *const keys[] = {"type", "chained_status", "auto_close_shipments_option",
         "location_id", "layout_id", "sender_contact_id", "recipient_contact_id", "inference_id",
@@ -67,12 +67,12 @@ wharf_status trackers_read_number(wharf_req *req, const wharf_json *body, struct
 
 wharf_status trackers_read_order(struct order *o, const wharf_carriers_table *table)
 {
-    wharf_status s = read_provider(o, table);
+    wharf_status s = tracker_read_provider(o, table);
 
-    return s == WHARF_OK ? read_options(o) : s;
+    return s == WHARF_OK ? tracker_read_options(o) : s;
 }
 
-static wharf_status read_order(wharf_req *req, const wharf_json *body, struct order *o)
+static wharf_status tracker_read_order(wharf_req *req, const wharf_json *body, struct order *o)
 {
     const wharf_carriers_table *table = NULL;
     wharf_status s = trackers_read_number(req, body, o);
@@ -152,7 +152,7 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_tracker)
                : s;
 }
 
-static wharf_status create(
+static wharf_status tracker_create(
     wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
 {
     wharf_str leg = WHARF_S(""), tracker = WHARF_S("");
@@ -162,7 +162,7 @@ static wharf_status create(
     *ret_known = false;
     if (W->json->type(body) != WHARF_J_OBJECT)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "", "A tracker must be an object");
-    s = read_order(req, body, &o);
+    s = tracker_read_order(req, body, &o);
     if (s == WHARF_OK && !json_truth(W->json->get(body, "allow_duplicate")))
         s = find_leg(&o, &leg, &tracker);
     if (s != WHARF_OK)
@@ -177,7 +177,7 @@ static wharf_status create(
     return make_leg(&o, ret_rec);
 }
 
-const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), create};
+const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), tracker_create};
 
 /* Makes a new tracker of a batch as POST makes it. */
 wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item)
@@ -188,7 +188,7 @@ wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf
 
     if (json_text(item, "id").n || strcmp(action, "merge") != 0)
         return WHARF_OK;
-    s = create(req, item, &rec, &known);
+    s = tracker_create(req, item, &rec, &known);
     if (s == WHARF_OK)
         trackers_batch->done(req, W->res->id(rec), known ? "unchanged" : "created");
     return s;
@@ -202,7 +202,7 @@ wharf_status trackers_post(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
-        s = create(req, body, &rec, &known);
+        s = tracker_create(req, body, &rec, &known);
     if (s != WHARF_OK)
         return s;
     W->res->encode(req,

@@ -31,7 +31,7 @@ const char trackers_seed_kind[] = "trackers.seed";
 
 /* ---- normalize ---- */
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status tracker_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     return op == WHARF_UPDATE && W->res->id(new_rec).n
                ? trackers_lock(req, W->res->id(new_rec), W->res->member(new_rec, "chaining"))
@@ -59,7 +59,7 @@ wharf_status trackers_begin(
     return trackers_derive(req, rec, c);
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *rec)
+static wharf_status tracker_check_create(wharf_req *req, wharf_rec *rec)
 {
     const struct seed *seed = W->res->context(rec, trackers_seed_kind);
     struct chain c;
@@ -74,7 +74,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     return s == WHARF_OK ? trackers_begin(req, rec, seed, &c) : s;
 }
 
-static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
+static wharf_status tracker_pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
 {
     wharf_str id = field_text(rec, TRACKER_CURRENT_SHIPMENT_ID);
     const struct leg *current = trackers_current(c, field_text(rec, TRACKER_PINNED_SHIPMENT_ID));
@@ -127,7 +127,7 @@ static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, whar
     return s == WHARF_OK ? W->res->update(req, "shipment", current->id, body, NULL) : s;
 }
 
-static wharf_status write_log(wharf_req *req, wharf_rec *rec)
+static wharf_status tracker_write_log(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *log = W->res->input(rec, TRACKER_LOG);
     wharf_log_line line = {
@@ -145,7 +145,7 @@ static wharf_status write_log(wharf_req *req, wharf_rec *rec)
 }
 
 /* Gives a leg that went away a tracker of its own. */
-static wharf_status part(wharf_req *req, const struct chaining *chaining)
+static wharf_status tracker_part(wharf_req *req, const struct chaining *chaining)
 {
     wharf_status s = WHARF_OK;
 
@@ -206,7 +206,7 @@ static wharf_status update_chain(
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
     if (s == WHARF_OK)
-        s = pin(req, rec, &c);
+        s = tracker_pin(req, rec, &c);
     if (s == WHARF_OK)
         s = write_current(req, old_rec, rec, &c, &wrote);
     if (s == WHARF_OK && wrote)
@@ -215,10 +215,10 @@ static wharf_status update_chain(
         s = follow_legs(req, rec, chaining, &c);
     if (s == WHARF_OK && !chaining->any)
         s = tell_current(req, old_rec, rec);
-    return s == WHARF_OK ? part(req, chaining) : s;
+    return s == WHARF_OK ? tracker_part(req, chaining) : s;
 }
 
-static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status tracker_check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const struct busy **busy = busy_trackers(req);
     const struct busy now = {.under = *busy, .tracker_id = W->res->id(rec)};
@@ -229,7 +229,7 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     s = update_chain(req, old_rec, rec, &chaining);
     *busy = now.under;
     if (s == WHARF_OK)
-        s = write_log(req, rec);
+        s = tracker_write_log(req, rec);
     if (s == WHARF_OK && W->res->input(rec, TRACKER_LOG)) /* a comment alone tells of itself, too */
         W->res->set(
             rec, TRACKER_COMMENTS_COUNT, val_int(field_int(old_rec, TRACKER_COMMENTS_COUNT) + 1));
@@ -244,7 +244,8 @@ wharf_status trackers_settle_place(
                             : WHARF_OK;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status tracker_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s;
 
@@ -253,10 +254,11 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     s = trackers_settle_place(req, op, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
-    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
+    return op == WHARF_CREATE ? tracker_check_create(req, new_rec)
+                              : tracker_check_update(req, old_rec, new_rec);
 }
 
-static wharf_status written(
+static wharf_status tracker_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct chain c;
@@ -271,9 +273,9 @@ static wharf_status written(
 }
 
 const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
+    .normalize = tracker_normalize,
+    .check = tracker_check,
+    .written = tracker_written,
     .restrict_rows = trackers_restrict,
     .compute = trackers_compute,
     .batch_item = trackers_batch_item,
@@ -283,7 +285,7 @@ const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- layouts ---- */
 
-static wharf_status layout_written(
+static wharf_status tracker_layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -295,7 +297,7 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks trackers_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+    .head = WHARF_HEAD(wharf_hooks), .written = tracker_layout_written, .ops = WHARF_DELETE};
 
 /* ---- making one ---- */
 

@@ -14,7 +14,7 @@ static wharf_status one_by_one(wharf_req *req)
 
 /* ---- rules of trackers ---- */
 
-static wharf_status check_one(
+static wharf_status tracker_set_check_one(
     wharf_req *req, wharf_rec *rec, const struct seed *seed, const struct chain *c)
 {
     wharf_status s = trackers_settle_place(req, WHARF_CREATE, NULL, rec);
@@ -53,7 +53,7 @@ wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *c
         s = trackers_load_many(req, ids, n, chains);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         trackers_many->at(req, i);
-        s = check_one(req, new_recs[i], seeds[i], &chains[i]);
+        s = tracker_set_check_one(req, new_recs[i], seeds[i], &chains[i]);
         if (s != WHARF_OK && W->err->current(req) != WHARF_OK)
             s = WHARF_OK; /* this one is refused, the others are looked at */
     }
@@ -177,7 +177,7 @@ struct item {
     const wharf_json *leg; /* body of the shipment */
 };
 
-static int by_number(const void *a, const void *b)
+static int tracker_set_by_number(const void *a, const void *b)
 {
     const struct item *x = *(const struct item *const *)a, *y = *(const struct item *const *)b;
     int order = strcmp(x->order.number.p, y->order.number.p);
@@ -186,13 +186,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Leaves the items that have the number of one before them: they mean the same tracker. */
-static void leave_repeated(wharf_req *req, struct item *items, size_t n)
+static void tracker_set_leave_repeated(wharf_req *req, struct item *items, size_t n)
 {
     struct item **sorted = W->mem->alloc(req, (n + 1) * sizeof(struct item *));
 
     for (size_t i = 0; i < n; i++)
         sorted[i] = &items[i];
-    qsort(sorted, n, sizeof(struct item *), by_number);
+    qsort(sorted, n, sizeof(struct item *), tracker_set_by_number);
     for (size_t i = 1; i < n; i++) {
         if (same(sorted[i]->order.number, sorted[i - 1]->order.number))
             trackers_batch->leave(req, sorted[i]->at);
@@ -213,7 +213,7 @@ static size_t keep_open(wharf_req *req, struct item *items, size_t n)
 
 /* Tells whether the item has a form for sets: upper and lower case of its number are what the
  * module carriers knows, and nothing is said that a set can't hold. */
-static bool plain(const wharf_json *body, wharf_str number)
+static bool tracker_set_plain(const wharf_json *body, wharf_str number)
 {
     for (size_t i = 0; i < number.n; i++) {
         if (number.p[i] & 0x80)
@@ -223,7 +223,7 @@ static bool plain(const wharf_json *body, wharf_str number)
 }
 
 /* Reads the numbers. What is wrong with an item is told when it is looked at alone. */
-static size_t read_numbers(
+static size_t tracker_set_read_numbers(
     wharf_req *req, const wharf_json *const *bodies, size_t n, struct item *items)
 {
     size_t k = 0;
@@ -243,7 +243,7 @@ static size_t read_numbers(
         }
         it->at = i;
         k++;
-        if (!plain(bodies[i], it->order.number))
+        if (!tracker_set_plain(bodies[i], it->order.number))
             trackers_batch->leave(req, i);
     }
     return k;
@@ -269,7 +269,7 @@ static wharf_status read_orders(wharf_req *req, struct item *items, size_t n)
 }
 
 /* Leaves the items whose number is followed already. */
-static wharf_status leave_known(wharf_req *req, const struct item *items, size_t n)
+static wharf_status tracker_set_leave_known(wharf_req *req, const struct item *items, size_t n)
 {
     static const char sql[] = QUERY_OPEN_NUMBERS;
     wharf_str *numbers = W->mem->alloc(req, (n + 1) * sizeof(*numbers)),
@@ -320,7 +320,7 @@ static wharf_status leave_refused(wharf_req *req, const struct item *items, size
 
 /* Makes the shipments, and with them the trackers. What is refused goes alone once more, which
  * says so in the same words. */
-static wharf_status write_open(wharf_req *req, struct item *items, size_t n)
+static wharf_status tracker_set_write_open(wharf_req *req, struct item *items, size_t n)
 {
     const wharf_json **bodies = W->mem->alloc(req, (n + 1) * sizeof(*bodies));
     void **contexts = W->mem->alloc(req, (n + 1) * sizeof(*contexts));
@@ -355,16 +355,16 @@ wharf_status trackers_batch_items(
 
     if (strcmp(action, "merge") != 0)
         return WHARF_OK;
-    k = read_numbers(req, bodies, n, items);
-    leave_repeated(req, items, k);
+    k = tracker_set_read_numbers(req, bodies, n, items);
+    tracker_set_leave_repeated(req, items, k);
     k = keep_open(req, items, k);
     s = k ? read_orders(req, items, k) : WHARF_OK;
     k = keep_open(req, items, k);
     if (s == WHARF_OK && k)
-        s = leave_known(req, items, k);
+        s = tracker_set_leave_known(req, items, k);
     k = keep_open(req, items, k);
     if (s == WHARF_OK && k)
         s = leave_refused(req, items, k);
     k = keep_open(req, items, k);
-    return s == WHARF_OK && k > 1 ? write_open(req, items, k) : s;
+    return s == WHARF_OK && k > 1 ? tracker_set_write_open(req, items, k) : s;
 }

@@ -19,7 +19,7 @@ static const wharf_route routes[] = {
     {ROUTE_LOGS, .handler = trackers_logs_get},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void trackers_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
     CHECKS(api, d);
@@ -32,7 +32,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "trackers.ops", 1, 0, &trackers_ops);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status trackers_start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
 
@@ -50,8 +50,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = trackers_declare,
+        .start = trackers_start};
 
     W = host;
     return &desc;

@@ -22,7 +22,7 @@ struct lines {
     wharf_out *shown;
 };
 
-static void add(wharf_req *req, struct lines *l, const char *name, wharf_str value)
+static void attempt_add(wharf_req *req, struct lines *l, const char *name, wharf_str value)
 {
     if (l->n == HEADERS_MAX)
         return;
@@ -43,25 +43,26 @@ static void add_custom(wharf_req *req, struct lines *l, const wharf_json *header
     }
 }
 
-static void add_event(
+static void attempt_add_event(
     wharf_req *req, struct lines *l, const struct target *t, const struct message *m, int64_t now_s)
 {
-    add(req, l, "content-type", WHARF_S("application/json"));
-    add(req, l, "user-agent", WHARF_S("Wharf-Webhooks/1"));
-    add(req, l, "webhook-id", m->event_id);
-    add(req, l, "webhook-timestamp", W->mem->format(req, "%lld", (long long)now_s));
-    add(req, l, "webhook-signature",
+    attempt_add(req, l, "content-type", WHARF_S("application/json"));
+    attempt_add(req, l, "user-agent", WHARF_S("Wharf-Webhooks/1"));
+    attempt_add(req, l, "webhook-id", m->event_id);
+    attempt_add(req, l, "webhook-timestamp", W->mem->format(req, "%lld", (long long)now_s));
+    attempt_add(req, l, "webhook-signature",
         hooks_crypto->sign(req, t->secrets.secret, t->secrets.n, m->event_id, now_s, m->body));
-    add(req, l, "wharf-webhook", t->webhook_id);
-    add(req, l, "wharf-event-type", m->type);
+    attempt_add(req, l, "wharf-webhook", t->webhook_id);
+    attempt_add(req, l, "wharf-event-type", m->type);
     if (m->sequence)
-        add(req, l, "wharf-sequence", W->mem->format(req, "%lld", (long long)m->sequence));
-    add(req, l, "wharf-attempt", W->mem->format(req, "%lld", (long long)m->number));
-    add(req, l, "wharf-lane", m->lane);
+        attempt_add(req, l, "wharf-sequence", W->mem->format(req, "%lld", (long long)m->sequence));
+    attempt_add(req, l, "wharf-attempt", W->mem->format(req, "%lld", (long long)m->number));
+    attempt_add(req, l, "wharf-lane", m->lane);
     if (m->superseded)
-        add(req, l, "wharf-superseded", W->mem->format(req, "%lld", (long long)m->superseded));
+        attempt_add(
+            req, l, "wharf-superseded", W->mem->format(req, "%lld", (long long)m->superseded));
     if (m->traceparent.n)
-        add(req, l, "traceparent", m->traceparent);
+        attempt_add(req, l, "traceparent", m->traceparent);
 }
 
 wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m,
@@ -90,7 +91,7 @@ wharf_status attempt_start(wharf_req *req, const struct target *t, const struct 
     W->json->open(l.shown, NULL, '{');
     W->json->put(l.shown, "url", val_text(t->url));
     W->json->open(l.shown, "headers", '{');
-    add_event(req, &l, t, m, W->req->now_us(req) / SECOND_US);
+    attempt_add_event(req, &l, t, m, W->req->now_us(req) / SECOND_US);
     add_custom(req, &l, t->headers);
     W->json->close(l.shown);
     W->json->close(l.shown);

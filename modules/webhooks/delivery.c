@@ -80,7 +80,7 @@ wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added)
     return s;
 }
 
-static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *ret_n)
+static wharf_status delivery_read_wanting(wharf_req *req, struct wanting **ret, size_t *ret_n)
 {
     static const char sql[] =
         "SELECT id, events, location_ids, filter, supersede, owner_key, created_at FROM "
@@ -121,7 +121,7 @@ wharf_status delivery_step(
     size_t n_wanting, made = 0;
     const wharf_event *e;
     wharf_str id;
-    wharf_status s = read_wanting(req, &wanting, &n_wanting);
+    wharf_status s = delivery_read_wanting(req, &wanting, &n_wanting);
 
     W->json->open(rows, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {

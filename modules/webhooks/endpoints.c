@@ -58,7 +58,7 @@ void endpoint_leave(struct endpoint *e)
         free_endpoint(e);
 }
 
-static struct endpoint **bucket_of(struct endpoints *list, wharf_str id)
+static struct endpoint **endpoints_bucket_of(struct endpoints *list, wharf_str id)
 {
     uint32_t h = wharf_hash32(WHARF_HASH32_START, id.p, id.n);
 
@@ -67,7 +67,7 @@ static struct endpoint **bucket_of(struct endpoints *list, wharf_str id)
 
 struct endpoint *endpoints_find(struct endpoints *list, wharf_str organization, wharf_str id)
 {
-    for (struct endpoint *e = *bucket_of(list, id); e; e = e->next) {
+    for (struct endpoint *e = *endpoints_bucket_of(list, id); e; e = e->next) {
         if (is(id, e->id) && is(organization, e->organization))
             return e;
     }
@@ -76,7 +76,7 @@ struct endpoint *endpoints_find(struct endpoints *list, wharf_str organization, 
 
 static void drop_endpoint(struct endpoints *list, struct endpoint *e)
 {
-    struct endpoint **at = bucket_of(list, (wharf_str){e->id, strlen(e->id)});
+    struct endpoint **at = endpoints_bucket_of(list, (wharf_str){e->id, strlen(e->id)});
 
     while (*at != e)
         at = &(*at)->next;
@@ -125,8 +125,8 @@ static void add_endpoint(wharf_req *req, struct endpoints *list, const wharf_row
             "secrets of %s do not open with this machine's keys", e->id);
     e->memory = engine_keep(
         (wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
-    e->next = *bucket_of(list, id);
-    *bucket_of(list, id) = e;
+    e->next = *endpoints_bucket_of(list, id);
+    *endpoints_bucket_of(list, id) = e;
     list->n++;
 }
 

@@ -6,14 +6,14 @@
 #include "webhook_schedule.h"
 #include "wharf/hash.h"
 
-static void put_text(wharf_out *out, const char *key, wharf_str s)
+static void outcome_put_text(wharf_out *out, const char *key, wharf_str s)
 {
     if (s.n)
         W->json->put(out, key, val_text(s));
 }
 
 /* Returns 0 to 1: the ids of attempts are random. */
-static double random_of(const struct job *j)
+static double outcome_random_of(const struct job *j)
 {
     return (double)wharf_hash32(WHARF_HASH32_START, j->attempt.p, j->attempt.n) / 4294967296.0;
 }
@@ -34,14 +34,14 @@ static const char *final_state(const struct job *j, const struct result *r, int6
     if (r->outcome == OUT_RATE_LIMITED)
         return NULL;
     if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"),
-            (uint32_t)j->retries, random_of(j), ret_wait_ms))
+            (uint32_t)j->retries, outcome_random_of(j), ret_wait_ms))
         return "failed";
     if (r->later_ms > *ret_wait_ms)
         *ret_wait_ms = r->later_ms;
     return NULL;
 }
 
-static void put_outcome(wharf_out *out, const struct job *j, const struct result *r)
+static void outcome_put_outcome(wharf_out *out, const struct job *j, const struct result *r)
 {
     static const char *const outcomes[] = {"success", "failure", "rate_limited"};
     bool counted = !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
@@ -66,18 +66,18 @@ static void put_outcome(wharf_out *out, const struct job *j, const struct result
 }
 
 /* Writes the answer. Objects go as texts: the database reads them once. */
-static void put_answer(wharf_out *out, const struct result *r)
+static void outcome_put_answer(wharf_out *out, const struct result *r)
 {
     if (!r->headers.n)
         return;
     W->json->put(out, "rs", val_int(r->status));
     W->json->put(out, "rh", val_text(r->headers));
     W->json->put(out, "rb", val_text(r->body));
-    put_text(out, "re", r->encoding);
+    outcome_put_text(out, "re", r->encoding);
     W->json->put(out, "rtr", val_bool(r->truncated));
 }
 
-static void count(wharf_req *req, const struct result *r)
+static void outcome_count(wharf_req *req, const struct result *r)
 {
     static const wharf_str labels[] = {WHARF_S("result=\"success\""), WHARF_S("result=\"failure\""),
         WHARF_S("result=\"rate_limited\"")};
@@ -98,9 +98,9 @@ void job_report(wharf_req *req, struct job *j, const struct result *r)
     W->json->put(out, "rt", val_text(j->resource_type));
     W->json->put(out, "r", val_text(j->resource_id));
     W->json->put(out, "u", val_text(j->endpoint ? j->endpoint->url : WHARF_S("")));
-    put_outcome(out, j, r);
-    put_answer(out, r);
-    put_text(out, "rq", j->request);
+    outcome_put_outcome(out, j, r);
+    outcome_put_answer(out, r);
+    outcome_put_text(out, "rq", j->request);
     W->json->close(out);
     report = W->json->result_text(out);
     j->report = engine_need(malloc(report.n + 1));
@@ -109,7 +109,7 @@ void job_report(wharf_req *req, struct job *j, const struct result *r)
     j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n &&
                 !j->unsigned_here;
     j->disable = r->disable;
-    count(req, r);
+    outcome_count(req, r);
     free((char *)(j->request.n ? j->request.p : NULL));
     j->request = WHARF_S("");
 }

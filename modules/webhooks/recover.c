@@ -258,7 +258,7 @@ static wharf_status read_states(wharf_req *req, const wharf_json *list, struct r
     return WHARF_OK;
 }
 
-static bool read_time(wharf_req *req, const wharf_json *v, int64_t *ret_us)
+static bool recover_read_time(wharf_req *req, const wharf_json *v, int64_t *ret_us)
 {
     static const char sql[] = "SELECT (extract(epoch FROM $1::timestamptz) * 1000000)::bigint";
     const wharf_rows *rows;
@@ -277,11 +277,12 @@ static bool read_time(wharf_req *req, const wharf_json *v, int64_t *ret_us)
 static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct recovery *r)
 {
     r->until_us = W->req->now_us(req);
-    if (!read_time(req, W->json->get(body, "since"), &r->since_us))
+    if (!recover_read_time(req, W->json->get(body, "since"), &r->since_us))
         return W->err->current(req) != WHARF_OK
                    ? W->err->current(req)
                    : W->err->fail(req, ERR_VALIDATION_FAILED, "since", "since is a moment");
-    if (W->json->get(body, "until") && !read_time(req, W->json->get(body, "until"), &r->until_us))
+    if (W->json->get(body, "until") &&
+        !recover_read_time(req, W->json->get(body, "until"), &r->until_us))
         return W->err->current(req);
     r->types = W->json->get(body, "types");
     return read_states(req, W->json->get(body, "statuses"), r);
@@ -312,7 +313,7 @@ static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int6
     return s == WHARF_OK ? W->db->exec(req, sql, args, 5, NULL) : s;
 }
 
-static wharf_status enqueue(wharf_req *req, const struct recovery *r)
+static wharf_status recover_enqueue(wharf_req *req, const struct recovery *r)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *args;
@@ -358,7 +359,7 @@ wharf_status webhook_recover(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = note_recovery(req, &r, matched);
     if (s == WHARF_OK)
-        s = enqueue(req, &r);
+        s = recover_enqueue(req, &r);
     if (s != WHARF_OK)
         return s;
     wharf_out *out = W->req->respond(req, 202, "Recovery started");

@@ -9,14 +9,14 @@
 enum kind { SECONDS_OR_DATE, RESET, RESET_AFTER };
 enum { DIGITS_MAX = 15, BILLION = 1000000000 };
 
-static bool is_digit(char c)
+static bool reply_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* ---- lines ---- */
 
-static wharf_str trimmed(const char *from, const char *to)
+static wharf_str reply_trimmed(const char *from, const char *to)
 {
     while (from < to && (*from == ' ' || *from == '\t'))
         from++;
@@ -36,14 +36,14 @@ bool reply_line(wharf_str head, size_t *at, wharf_str *ret_name, wharf_str *ret_
         colon = memchr(line, ':', (size_t)(end - line));
         if (!colon || (end - line > 5 && !memcmp(line, "HTTP/", 5)))
             continue;
-        *ret_name = trimmed(line, colon);
-        *ret_value = trimmed(colon + 1, end);
+        *ret_name = reply_trimmed(line, colon);
+        *ret_value = reply_trimmed(colon + 1, end);
         return true;
     }
     return false;
 }
 
-static bool named(wharf_str name, const char *z)
+static bool reply_named(wharf_str name, const char *z)
 {
     return name.n == strlen(z) && strncasecmp(name.p, z, name.n) == 0;
 }
@@ -70,18 +70,18 @@ struct scan {
     const char *p, *end;
 };
 
-static bool number(struct scan *s, int digits, int64_t *ret)
+static bool reply_number(struct scan *s, int digits, int64_t *ret)
 {
     *ret = 0;
     for (int i = 0; i < digits; i++) {
-        if (s->p == s->end || !is_digit(*s->p))
+        if (s->p == s->end || !reply_is_digit(*s->p))
             return false;
         *ret = *ret * 10 + (*s->p++ - '0');
     }
     return true;
 }
 
-static bool letter(struct scan *s, char c)
+static bool reply_letter(struct scan *s, char c)
 {
     if (s->p == s->end || *s->p != c)
         return false;
@@ -105,8 +105,8 @@ static bool month_name(struct scan *s, int64_t *ret)
 
 static bool time_of_day(struct scan *s, struct moment *m)
 {
-    return number(s, 2, &m->hour) && letter(s, ':') && number(s, 2, &m->minute) && letter(s, ':') &&
-           number(s, 2, &m->second);
+    return reply_number(s, 2, &m->hour) && reply_letter(s, ':') && reply_number(s, 2, &m->minute) &&
+           reply_letter(s, ':') && reply_number(s, 2, &m->second);
 }
 
 static bool gmt(struct scan *s)
@@ -126,29 +126,31 @@ static int64_t full_year(int64_t two, int64_t now_us)
 /* Reads "Nov  6 08:49:37 1994", behind the name of the day. */
 static bool asctime_date(struct scan s, struct moment *m)
 {
-    if (!month_name(&s, &m->month) || !letter(&s, ' '))
+    if (!month_name(&s, &m->month) || !reply_letter(&s, ' '))
         return false;
-    if (!(letter(&s, ' ') ? number(&s, 1, &m->day) : number(&s, 2, &m->day)) || !letter(&s, ' '))
+    if (!(reply_letter(&s, ' ') ? reply_number(&s, 1, &m->day) : reply_number(&s, 2, &m->day)) ||
+        !reply_letter(&s, ' '))
         return false;
-    return time_of_day(&s, m) && letter(&s, ' ') && number(&s, 4, &m->year) && s.p == s.end;
+    return time_of_day(&s, m) && reply_letter(&s, ' ') && reply_number(&s, 4, &m->year) &&
+           s.p == s.end;
 }
 
 /* Reads "06 Nov 1994 08:49:37 GMT". */
 static bool fixed_date(struct scan s, struct moment *m)
 {
-    return number(&s, 2, &m->day) && letter(&s, ' ') && month_name(&s, &m->month) &&
-           letter(&s, ' ') && number(&s, 4, &m->year) && letter(&s, ' ') && time_of_day(&s, m) &&
-           gmt(&s);
+    return reply_number(&s, 2, &m->day) && reply_letter(&s, ' ') && month_name(&s, &m->month) &&
+           reply_letter(&s, ' ') && reply_number(&s, 4, &m->year) && reply_letter(&s, ' ') &&
+           time_of_day(&s, m) && gmt(&s);
 }
 
 /* Reads "06-Nov-94 08:49:37 GMT". */
 static bool old_date(struct scan s, int64_t now_us, struct moment *m)
 {
-    if (!number(&s, 2, &m->day) || !letter(&s, '-') || !month_name(&s, &m->month) ||
-        !letter(&s, '-') || !number(&s, 2, &m->year))
+    if (!reply_number(&s, 2, &m->day) || !reply_letter(&s, '-') || !month_name(&s, &m->month) ||
+        !reply_letter(&s, '-') || !reply_number(&s, 2, &m->year))
         return false;
     m->year = full_year(m->year, now_us);
-    return letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
+    return reply_letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
 }
 
 /* Reads "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37
@@ -160,7 +162,7 @@ static bool http_date(wharf_str text, int64_t now_us, struct moment *m)
 
     if (!comma)
         return asctime_date(s, m);
-    return letter(&s, ' ') && (fixed_date(s, m) || old_date(s, now_us, m));
+    return reply_letter(&s, ' ') && (fixed_date(s, m) || old_date(s, now_us, m));
 }
 
 /* Reads a fraction as microseconds; what is finer is cut off. */
@@ -168,11 +170,11 @@ static bool fraction(struct scan *s, int64_t *ret)
 {
     int64_t unit = 100000;
 
-    if (!letter(s, '.'))
+    if (!reply_letter(s, '.'))
         return true;
-    if (s->p == s->end || !is_digit(*s->p))
+    if (s->p == s->end || !reply_is_digit(*s->p))
         return false;
-    for (; s->p < s->end && is_digit(*s->p); s->p++, unit /= 10)
+    for (; s->p < s->end && reply_is_digit(*s->p); s->p++, unit /= 10)
         *ret += (*s->p - '0') * unit;
     return true;
 }
@@ -182,15 +184,15 @@ static bool offset(struct scan *s, int64_t *ret_us)
     int64_t hours, minutes;
     bool west;
 
-    if (letter(s, 'Z'))
+    if (reply_letter(s, 'Z'))
         return s->p == s->end;
-    west = letter(s, '-');
-    if (!west && !letter(s, '+'))
+    west = reply_letter(s, '-');
+    if (!west && !reply_letter(s, '+'))
         return false;
-    if (!number(s, 2, &hours))
+    if (!reply_number(s, 2, &hours))
         return false;
-    letter(s, ':');
-    if (!number(s, 2, &minutes) || s->p != s->end)
+    reply_letter(s, ':');
+    if (!reply_number(s, 2, &minutes) || s->p != s->end)
         return false;
     *ret_us = (hours * 3600 + minutes * 60) * (west ? 1000000LL : -1000000LL);
     return true;
@@ -200,8 +202,9 @@ static bool iso_date(wharf_str text, struct moment *m, int64_t *ret_offset_us)
 {
     struct scan s = {text.p, text.p + text.n};
 
-    return number(&s, 4, &m->year) && letter(&s, '-') && number(&s, 2, &m->month) &&
-           letter(&s, '-') && number(&s, 2, &m->day) && letter(&s, 'T') && time_of_day(&s, m) &&
+    return reply_number(&s, 4, &m->year) && reply_letter(&s, '-') &&
+           reply_number(&s, 2, &m->month) && reply_letter(&s, '-') &&
+           reply_number(&s, 2, &m->day) && reply_letter(&s, 'T') && time_of_day(&s, m) &&
            fraction(&s, &m->us) && offset(&s, ret_offset_us);
 }
 
@@ -210,7 +213,7 @@ bool reply_date(wharf_str text, int64_t now_us, bool iso, int64_t *ret_us)
     struct moment m = {0};
     int64_t shift = 0;
 
-    if (iso && text.n > 10 && is_digit(text.p[0])) {
+    if (iso && text.n > 10 && reply_is_digit(text.p[0])) {
         if (!iso_date(text, &m, &shift) || !to_us(&m, ret_us))
             return false;
         *ret_us += shift;
@@ -228,7 +231,7 @@ static bool decimal_ms(wharf_str s, int64_t *ret_ms)
     bool finer = false;
     size_t i = 0;
 
-    for (; i < s.n && is_digit(s.p[i]); i++) {
+    for (; i < s.n && reply_is_digit(s.p[i]); i++) {
         if (i == DIGITS_MAX)
             return false;
         whole = whole * 10 + (s.p[i] - '0');
@@ -236,7 +239,7 @@ static bool decimal_ms(wharf_str s, int64_t *ret_ms)
     if (!i || (i < s.n && s.p[i] != '.') || i + 1 == s.n)
         return false;
     for (i++; i < s.n; i++) {
-        if (!is_digit(s.p[i]))
+        if (!reply_is_digit(s.p[i]))
             return false;
         part += (s.p[i] - '0') * unit;
         finer |= !unit && s.p[i] != '0';
@@ -286,7 +289,7 @@ static bool header_ms(
     int64_t ms;
 
     while (reply_line(head, &at, &n, &v)) {
-        if (!named(n, name) || !value_ms(kind, v, now_us, &ms))
+        if (!reply_named(n, name) || !value_ms(kind, v, now_us, &ms))
             continue;
         *ret_ms = found && *ret_ms > ms ? *ret_ms : ms;
         found = true;
@@ -332,9 +335,9 @@ void reply_directives(wharf_str head, bool *ret_abort, bool *ret_disable)
 
     *ret_abort = *ret_disable = false;
     while (reply_line(head, &at, &n, &v)) {
-        if (!named(n, "webhook-delivery"))
+        if (!reply_named(n, "webhook-delivery"))
             continue;
-        *ret_abort |= named(v, "abort-message");
-        *ret_disable |= named(v, "disable");
+        *ret_abort |= reply_named(v, "abort-message");
+        *ret_disable |= reply_named(v, "disable");
     }
 }

@@ -8,7 +8,7 @@
 #include "webhook_engine.h"
 
 /* Returns the body, with those parts of the event's data that the webhook sees. */
-static wharf_str body_of(wharf_req *req, const wharf_rows *rows, size_t i)
+static wharf_str send_body_of(wharf_req *req, const wharf_rows *rows, size_t i)
 {
     wharf_str body = row_text(rows, i, 18), parts = row_text(rows, i, 20);
 
@@ -31,7 +31,7 @@ struct job *job_of(wharf_req *req, struct engine *g, const wharf_rows *rows, siz
     j->type = row_text(rows, i, 11);
     j->trigger = row_text(rows, i, 15);
     j->traceparent = row_text(rows, i, 17);
-    j->body = body_of(req, rows, i);
+    j->body = send_body_of(req, rows, i);
     j->request = WHARF_S("");
     j->sequence = row_integer(rows, i, 12, 0);
     j->number = row_integer(rows, i, 13, 1);
@@ -75,7 +75,7 @@ static bool target_from(
 
 /* Gives a delivery back that this machine can't sign (docs/guide/secrets.md): no retry is used up,
  * and for a while others are left to it. */
-static void give_back(wharf_req *req, struct engine *g, struct job *j)
+static void send_give_back(wharf_req *req, struct engine *g, struct job *j)
 {
     static const struct result locked = {.outcome = OUT_FAILURE,
         .error = "interrupted",
@@ -123,7 +123,7 @@ void job_send(wharf_req *req, struct engine *g, struct job *j)
     } else if (!j->endpoint || !target_from(req, j->endpoint, j->organization, &t) ||
                attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
         W->err->clear(req);
-        give_back(req, g, j);
+        send_give_back(req, g, j);
     } else {
         char *copy = engine_need(malloc(request.n + 1));
 

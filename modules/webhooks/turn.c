@@ -18,7 +18,7 @@ enum {
 
 /* ---- asking ---- */
 
-static size_t room_of(const struct engine *g, int64_t now)
+static size_t turn_room_of(const struct engine *g, int64_t now)
 {
     size_t taken = g->running + g->unsent + g->n_over,
            room = taken < IN_FLIGHT_MOST ? IN_FLIGHT_MOST - taken : 0;
@@ -34,7 +34,7 @@ int64_t turn_wait_us(wharf_req *req, const struct engine *g)
 
     if (g->asked)
         return DUE_MOST_MS * 1000;
-    if (room_of(g, now)) /* else nothing is claimed, whatever is due */
+    if (turn_room_of(g, now)) /* else nothing is claimed, whatever is due */
         at = hooks_events->news(req) != g->seen ? now : g->due_us;
     if (g->n_busy && g->busy_until_us < at)
         at = g->busy_until_us;
@@ -62,7 +62,7 @@ static wharf_str reports_of(wharf_req *req, struct job *jobs)
     return (wharf_str){given, (size_t)(to - given)};
 }
 
-static wharf_str new_ids(wharf_req *req, size_t n)
+static wharf_str turn_new_ids(wharf_req *req, size_t n)
 {
     wharf_out *ids = W->json->writer(req);
 
@@ -105,11 +105,11 @@ void turn_ask(wharf_req *req, struct engine *g)
     wharf_val args[] = {val_text(z(g->server)), val_null(), val_null()};
 
     g->seen = hooks_events->news(req);
-    g->room = room_of(g, W->req->now_us(req));
+    g->room = turn_room_of(g, W->req->now_us(req));
     g->reported = g->over;
     if (g->reported)
         args[1] = val_text(reports_of(req, g->reported));
-    args[2] = val_text(new_ids(req, g->room));
+    args[2] = val_text(turn_new_ids(req, g->room));
     g->over = NULL;
     g->over_last = &g->over;
     g->n_reported = g->n_over;
@@ -136,7 +136,7 @@ static bool held(const wharf_rows *rows, wharf_str attempt)
 }
 
 /* Looks at the figures of each webhook that failed, once. */
-static void look_after(
+static void turn_look_after(
     wharf_req *req, struct engine *g, const struct job *jobs, const struct job *j)
 {
     static const char sql[] = "SELECT webhooks.judge($1::text, $2::text, true)";
@@ -162,7 +162,7 @@ static void settled(wharf_req *req, struct engine *g, const wharf_rows *rows)
     for (struct job *j = jobs; j; j = j->next) {
         j->held = held(rows, j->attempt); /* nothing of it is counted yet */
         if (!j->held && (j->failed || j->disable))
-            look_after(req, g, jobs, j);
+            turn_look_after(req, g, jobs, j);
     }
     g->reported = NULL;
     g->n_reported = 0;

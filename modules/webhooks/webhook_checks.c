@@ -140,14 +140,14 @@ wharf_status reach_check(wharf_req *req, const wharf_json *list)
 
 /* ---- headers ---- */
 
-static bool begins(wharf_str s, const char *z)
+static bool webhook_checks_begins(wharf_str s, const char *z)
 {
     return s.n >= strlen(z) && strncasecmp(s.p, z, strlen(z)) == 0;
 }
 
 static bool equals(wharf_str s, const char *z)
 {
-    return s.n == strlen(z) && begins(s, z);
+    return s.n == strlen(z) && webhook_checks_begins(s, z);
 }
 
 static bool header_name(wharf_str name)
@@ -156,9 +156,9 @@ static bool header_name(wharf_str name)
         "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
     return name.n && name.n <= HEADER_NAME && strspn(name.p, token) == name.n &&
-           !begins(name, "webhook-") && !begins(name, "wharf-") && !begins(name, "content-") &&
-           !hooks_fetch->header_reserved(name) && !equals(name, "user-agent") &&
-           !equals(name, "traceparent");
+           !webhook_checks_begins(name, "webhook-") && !webhook_checks_begins(name, "wharf-") &&
+           !webhook_checks_begins(name, "content-") && !hooks_fetch->header_reserved(name) &&
+           !equals(name, "user-agent") && !equals(name, "traceparent");
 }
 
 static bool header_value(wharf_str value)
@@ -170,7 +170,7 @@ static bool header_value(wharf_str value)
     return value.n <= HEADER_VALUE;
 }
 
-static const wharf_json *named(const wharf_json *headers, wharf_str name)
+static const wharf_json *webhook_checks_named(const wharf_json *headers, wharf_str name)
 {
     for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m; m = W->json->next(m)) {
         if (W->json->key(m).n == name.n && strncasecmp(W->json->key(m).p, name.p, name.n) == 0)
@@ -180,8 +180,8 @@ static const wharf_json *named(const wharf_json *headers, wharf_str name)
 }
 
 /* Takes one pair into both objects: with its value to be sealed, and with *** to be shown. */
-static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *old, const char *at,
-    wharf_out *sealed, wharf_out *shown)
+static void webhook_checks_take_header(wharf_req *req, const wharf_json *m, const wharf_json *old,
+    const char *at, wharf_out *sealed, wharf_out *shown)
 {
     wharf_str name = W->json->key(m), value = WHARF_S("");
     const char *path = W->mem->format(req, "%s.%.*s", at, (int)name.n, name.p).p;
@@ -196,8 +196,8 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
             "The value is a text of one line with up to %d bytes", HEADER_VALUE);
         return;
     }
-    if (is(value, "***") && named(old, name))
-        W->json->text(named(old, name), &value);
+    if (is(value, "***") && webhook_checks_named(old, name))
+        W->json->text(webhook_checks_named(old, name), &value);
     name = W->mem->dup(req, name.p, name.n);
     W->json->put(sealed, name.p, val_text(value));
     W->json->put(shown, name.p, val_text(WHARF_S("***")));
@@ -218,9 +218,9 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
     W->json->open(sealed, NULL, '{');
     W->json->open(shown, NULL, '{');
     for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
-        if (named(given, W->json->key(m)) != m)
+        if (webhook_checks_named(given, W->json->key(m)) != m)
             W->err->add(req, ERR_WEBHOOK_HEADER_INVALID, path, "A header stands there twice");
-        take_header(req, m, old, path, sealed, shown);
+        webhook_checks_take_header(req, m, old, path, sealed, shown);
     }
     W->json->close(sealed);
     W->json->close(shown);
@@ -231,8 +231,9 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
 
 /* ---- the service ---- */
 
-static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_json *events,
-    const wharf_json *locations, const wharf_json *filter, bool *ret_wanted)
+static wharf_status webhook_checks_wanted(wharf_req *req, const wharf_event *e,
+    const wharf_json *events, const wharf_json *locations, const wharf_json *filter,
+    bool *ret_wanted)
 {
     const struct wanting w = {
         .id = WHARF_S(""), .events = events, .locations = locations, .filter = filter};
@@ -244,8 +245,8 @@ static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_jso
     return s;
 }
 
-static wharf_status answer(wharf_req *req, const wharf_fetch *f, const wharf_json **ret_response,
-    const wharf_json **ret_error, int64_t *ret_wait_ms)
+static wharf_status webhook_checks_answer(wharf_req *req, const wharf_fetch *f,
+    const wharf_json **ret_response, const wharf_json **ret_error, int64_t *ret_wait_ms)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *both;
@@ -270,11 +271,12 @@ static wharf_status answer(wharf_req *req, const wharf_fetch *f, const wharf_jso
     return WHARF_OK;
 }
 
-static bool retry_wait(const char *mode, uint32_t retries, double random, int64_t *ret_ms)
+static bool webhook_checks_retry_wait(
+    const char *mode, uint32_t retries, double random, int64_t *ret_ms)
 {
     return schedule_wait((wharf_str){mode, strlen(mode)}, retries, random, ret_ms);
 }
 
 const wharf_webhooks_rules_api webhooks_rules = {WHARF_HEAD(wharf_webhooks_rules_api), events_check,
-    locations_check, filter_check, headers_check, url_check, reach_check, wanted, answer,
-    retry_wait, owner_check};
+    locations_check, filter_check, headers_check, url_check, reach_check, webhook_checks_wanted,
+    webhook_checks_answer, webhook_checks_retry_wait, owner_check};

@@ -91,7 +91,7 @@ static wharf_status timers(wharf_req *req, struct engine *g)
 
 /* ---- the loop ---- */
 
-static void round_of(wharf_req *req, struct engine *g)
+static void webhook_round_of(wharf_req *req, struct engine *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);
 
@@ -115,7 +115,7 @@ static void wait_for_more(wharf_req *req, struct engine *g)
 
 /* Winds up: requests that run are given some time to end; what does not is sent again by whoever
  * comes next. */
-static void wind_up(wharf_req *req, struct engine *g)
+static void webhook_wind_up(wharf_req *req, struct engine *g)
 {
     static const char sql[] = "SELECT webhooks.interrupt($1::text)";
     int64_t until = W->req->now_us(req) + GRACE_US;
@@ -124,7 +124,7 @@ static void wind_up(wharf_req *req, struct engine *g)
 
     g->ends = true;
     while ((g->running || g->n_over || g->asked) && W->req->now_us(req) < until) {
-        round_of(req, g);
+        webhook_round_of(req, g);
         wait_for_more(req, g);
     }
     engine_call(req, sql, &server, 1, &rows);
@@ -151,11 +151,11 @@ wharf_status engine_run(wharf_req *req, void *arg)
     if (g->leads)
         engine_ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
     while (!W->req->cancelled(req)) {
-        round_of(req, g);
+        webhook_round_of(req, g);
         give_care(req, g);
         wait_for_more(req, g);
     }
-    wind_up(req, g);
+    webhook_wind_up(req, g);
     free_jobs(g->over);
     free_jobs(g->reported);
     endpoints_empty(&g->endpoints);

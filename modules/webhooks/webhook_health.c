@@ -81,7 +81,7 @@ static wharf_status enable(wharf_req *req, wharf_str id)
     return webhook_write_by_call(req, WHARF_UPDATE, id, &call);
 }
 
-static wharf_status end(wharf_req *req, wharf_str id)
+static wharf_status webhook_health_end(wharf_req *req, wharf_str id)
 {
     struct call call = {.doing = DOING_END};
 
@@ -94,7 +94,7 @@ static wharf_status do_care(wharf_req *req, wharf_str id, wharf_str care)
         if (is(care, changes[i].care))
             return make_change(req, &changes[i], id);
     }
-    return is(care, "enable") ? enable(req, id) : end(req, id);
+    return is(care, "enable") ? enable(req, id) : webhook_health_end(req, id);
 }
 
 /* Judges a stored URL. Returns what is to be done about its webhook; empty: nothing. A URL that is

@@ -45,7 +45,7 @@ bool match_places(const wharf_json_api *json, const wharf_json *locations, const
 
 /* ---- conditions ---- */
 
-static const wharf_json *step(
+static const wharf_json *webhook_match_step(
     const wharf_json_api *json, const wharf_json *v, const char *name, size_t n)
 {
     char key[FILTER_PATH_MAX + 1];
@@ -65,7 +65,8 @@ static const wharf_json *step(
     return i < json->count(v) ? json->at(v, i) : NULL;
 }
 
-static const wharf_json *find(const wharf_json_api *json, const wharf_json *v, wharf_str path)
+static const wharf_json *webhook_match_find(
+    const wharf_json_api *json, const wharf_json *v, wharf_str path)
 {
     size_t from = 0;
 
@@ -73,14 +74,15 @@ static const wharf_json *find(const wharf_json_api *json, const wharf_json *v, w
         const char *dot = memchr(path.p + from, '.', path.n - from);
         size_t to = dot ? (size_t)(dot - path.p) : path.n;
 
-        v = step(json, v, path.p + from, to - from);
+        v = webhook_match_step(json, v, path.p + from, to - from);
         from = to + 1;
     }
     return v;
 }
 
 /* -1, 0, 1; false: they can not be compared. */
-static bool compare(const wharf_json_api *json, const wharf_json *a, const wharf_json *b, int *ret)
+static bool webhook_match_compare(
+    const wharf_json_api *json, const wharf_json *a, const wharf_json *b, int *ret)
 {
     wharf_str s, t;
     int64_t x, y;
@@ -104,7 +106,8 @@ static bool compare(const wharf_json_api *json, const wharf_json *a, const wharf
     return false;
 }
 
-static bool equal(const wharf_json_api *json, const wharf_json *a, const wharf_json *b)
+static bool webhook_match_equal(
+    const wharf_json_api *json, const wharf_json *a, const wharf_json *b)
 {
     int order;
 
@@ -112,13 +115,14 @@ static bool equal(const wharf_json_api *json, const wharf_json *a, const wharf_j
         return false;
     if (json->type(a) == WHARF_J_NULL || json->type(b) == WHARF_J_NULL)
         return json->type(a) == json->type(b);
-    return compare(json, a, b, &order) && order == 0;
+    return webhook_match_compare(json, a, b, &order) && order == 0;
 }
 
-static bool among(const wharf_json_api *json, const wharf_json *v, const wharf_json *list)
+static bool webhook_match_among(
+    const wharf_json_api *json, const wharf_json *v, const wharf_json *list)
 {
     for (const wharf_json *e = json->at(list, 0); e; e = json->next(e)) {
-        if (equal(json, v, e))
+        if (webhook_match_equal(json, v, e))
             return true;
     }
     return false;
@@ -130,7 +134,7 @@ static bool ordered(
     bool text = v && json->type(v) == WHARF_J_STRING, number = v && json->type(v) == WHARF_J_NUMBER;
     int order;
 
-    if ((!text && !number) || !compare(json, v, value, &order))
+    if ((!text && !number) || !webhook_match_compare(json, v, value, &order))
         return false;
     return is(op, "gt")    ? order > 0
            : is(op, "gte") ? order >= 0
@@ -148,10 +152,11 @@ static bool changed(const wharf_json_api *json, const wharf_json *body, wharf_st
         return false;
     if (path.n > 5 && !memcmp(path.p, "data.", 5))
         path = (wharf_str){path.p + 5, path.n - 5};
-    return find(json, previous, path) != NULL;
+    return webhook_match_find(json, previous, path) != NULL;
 }
 
-static bool holds(const wharf_json_api *json, const wharf_json *condition, const wharf_json *body)
+static bool webhook_match_holds(
+    const wharf_json_api *json, const wharf_json *condition, const wharf_json *body)
 {
     const wharf_json *value = json->get(condition, "value"), *v;
     wharf_str path = WHARF_S(""), op = WHARF_S("");
@@ -160,19 +165,19 @@ static bool holds(const wharf_json_api *json, const wharf_json *condition, const
     json->text(json->get(condition, "op"), &op);
     if (is(op, "changed"))
         return changed(json, body, path);
-    v = find(json, body, path);
+    v = webhook_match_find(json, body, path);
     if (is(op, "exists"))
         return v != NULL;
     if (is(op, "!exists"))
         return v == NULL;
     if (is(op, "eq"))
-        return equal(json, v, value);
+        return webhook_match_equal(json, v, value);
     if (is(op, "!eq"))
-        return !equal(json, v, value);
+        return !webhook_match_equal(json, v, value);
     if (is(op, "in"))
-        return among(json, v, value);
+        return webhook_match_among(json, v, value);
     if (is(op, "!in"))
-        return !among(json, v, value);
+        return !webhook_match_among(json, v, value);
     return ordered(json, v, op, value);
 }
 
@@ -181,7 +186,7 @@ bool match_filter(const wharf_json_api *json, const wharf_json *conditions, cons
     if (!conditions || json->type(conditions) != WHARF_J_ARRAY)
         return true;
     for (const wharf_json *c = json->at(conditions, 0); c; c = json->next(c)) {
-        if (!holds(json, c, body))
+        if (!webhook_match_holds(json, c, body))
             return false;
     }
     return true;
@@ -189,7 +194,7 @@ bool match_filter(const wharf_json_api *json, const wharf_json *conditions, cons
 
 /* ---- checking what clients send ---- */
 
-static bool scalar(const wharf_json_api *json, const wharf_json *v)
+static bool webhook_match_scalar(const wharf_json_api *json, const wharf_json *v)
 {
     return v && json->type(v) != WHARF_J_ARRAY && json->type(v) != WHARF_J_OBJECT;
 }
@@ -206,15 +211,16 @@ static const char *value_problem(const wharf_json_api *json, wharf_str op, const
     }
     for (size_t i = 0; i < 2; i++) {
         if (is(op, single[i]))
-            return scalar(json, value) ? NULL
-                                       : "value must be a text, a number, true, false or null";
+            return webhook_match_scalar(json, value)
+                       ? NULL
+                       : "value must be a text, a number, true, false or null";
         if (!is(op, lists[i]))
             continue;
         if (!value || json->type(value) != WHARF_J_ARRAY || !json->count(value) ||
             json->count(value) > 100)
             return "value of in and !in is an array of 1 to 100 values";
         for (const wharf_json *e = json->at(value, 0); e; e = json->next(e)) {
-            if (!scalar(json, e))
+            if (!webhook_match_scalar(json, e))
                 return "the values of in and !in are texts, numbers, true, false or null";
         }
         return NULL;

@@ -56,7 +56,7 @@ static wharf_status take_secret(wharf_req *req, wharf_rec *new_rec)
     return WHARF_OK;
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+static wharf_status webhook_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *url = W->res->member(new_rec, "url");
     wharf_str s;
@@ -80,7 +80,8 @@ static wharf_status keep_list(wharf_rec *rec, wharf_field f, wharf_status s, con
     return s;
 }
 
-static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status webhook_check_headers(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *given = field_json(new_rec, WEBHOOK_HEADERS), *shown;
     wharf_str before = old_rec ? field_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S(""), values;
@@ -119,8 +120,8 @@ static wharf_status run_test(wharf_req *req, wharf_rec *rec, bool must, bool *re
 
 /* ---- status ---- */
 
-static void set_status(wharf_rec *rec, const char *status, wharf_val reason, wharf_val disabled_at,
-    wharf_val enable_at)
+static void webhook_set_status(wharf_rec *rec, const char *status, wharf_val reason,
+    wharf_val disabled_at, wharf_val enable_at)
 {
     W->res->set(rec, WEBHOOK_STATUS, val_text(z(status)));
     W->res->set(rec, WEBHOOK_STATUS_REASON, reason);
@@ -128,7 +129,7 @@ static void set_status(wharf_rec *rec, const char *status, wharf_val reason, wha
     W->res->set(rec, WEBHOOK_ENABLE_AT, enable_at);
 }
 
-static wharf_status suspend(wharf_req *req, wharf_rec *rec)
+static wharf_status webhook_suspend(wharf_req *req, wharf_rec *rec)
 {
     int64_t now = W->req->now_us(req);
     wharf_val at;
@@ -138,7 +139,7 @@ static wharf_status suspend(wharf_req *req, wharf_rec *rec)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "enable_at",
             "With status suspended enable_at is a moment 1 minute to %d days ahead",
             SUSPEND_MAX_DAYS);
-    set_status(rec, "suspended", val_text(WHARF_S("manual")), val_null(), at);
+    webhook_set_status(rec, "suspended", val_text(WHARF_S("manual")), val_null(), at);
     return WHARF_OK;
 }
 
@@ -150,7 +151,7 @@ static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
     wharf_status s = run_test(req, rec, must, &good);
 
     if (s == WHARF_OK && good)
-        set_status(rec, "enabled", val_null(), val_null(), val_null());
+        webhook_set_status(rec, "enabled", val_null(), val_null(), val_null());
     return s;
 }
 
@@ -175,26 +176,28 @@ static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sen
     return revive(req, new_rec, sent);
 }
 
-static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str from, wharf_str to)
+static wharf_status webhook_change_status(
+    wharf_req *req, wharf_rec *new_rec, wharf_str from, wharf_str to)
 {
     bool sent = W->res->sent(new_rec, WEBHOOK_STATUS),
          until = W->res->sent(new_rec, WEBHOOK_ENABLE_AT);
 
     if (sent && is(to, "disabled")) {
         if (!is(from, "disabled"))
-            set_status(new_rec, "disabled", val_text(WHARF_S("manual")),
+            webhook_set_status(new_rec, "disabled", val_text(WHARF_S("manual")),
                 val_time(W->req->now_us(req)), val_null());
         return WHARF_OK;
     }
     if (is(from, "disabled"))
         return update_disabled(req, new_rec, sent, to);
     if (is(to, "suspended") && (until || (sent && !is(from, "suspended"))))
-        return suspend(req, new_rec);
+        return webhook_suspend(req, new_rec);
     return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true)
                                                               : WHARF_OK;
 }
 
-static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status webhook_check_status(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_str from = field_text(old_rec, WEBHOOK_STATUS), to = field_text(new_rec, WEBHOOK_STATUS);
     wharf_status s;
@@ -202,16 +205,16 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
     if (doing(new_rec, DOING_ROTATE))
         return WHARF_OK;
     if (doing(new_rec, DOING_ENABLE)) {
-        set_status(new_rec, "enabled", val_null(), val_null(), val_null());
+        webhook_set_status(new_rec, "enabled", val_null(), val_null(), val_null());
         return WHARF_OK;
     }
     s = check_enable_at(req, new_rec, to);
-    return s == WHARF_OK ? change_status(req, new_rec, from, to) : s;
+    return s == WHARF_OK ? webhook_change_status(req, new_rec, from, to) : s;
 }
 
 /* ---- check ---- */
 
-static wharf_status check_limit(wharf_req *req)
+static wharf_status webhook_check_limit(wharf_req *req)
 {
     static const char sql[] = "SELECT count(*) FROM webhooks.webhook WHERE organization_id = "
                               "$1::text AND deleted_at IS NULL";
@@ -243,7 +246,7 @@ static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
 
 /* Sets the owner. A key that chooses what is sent, or where to, gives the webhook its own rights:
  * else it would read with those of another key. */
-static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status webhook_take_over(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_val key;
     wharf_status s;
@@ -259,7 +262,7 @@ static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_re
     return s;
 }
 
-static wharf_status check_fields(
+static wharf_status webhook_check_fields(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *list = NULL;
@@ -276,19 +279,19 @@ static wharf_status check_fields(
         s = keep_list(new_rec, WEBHOOK_LOCATION_IDS, s, list);
     }
     if (s == WHARF_OK)
-        s = take_over(req, old_rec, new_rec);
+        s = webhook_take_over(req, old_rec, new_rec);
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_FILTER))
         s = filter_check(req, field_json(new_rec, WEBHOOK_FILTER), "filter");
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_HEADERS))
-        s = check_headers(req, old_rec, new_rec);
+        s = webhook_check_headers(req, old_rec, new_rec);
     return s;
 }
 
-static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
+static wharf_status webhook_check_create(wharf_req *req, wharf_rec *new_rec)
 {
     wharf_val test = {0};
     bool good;
-    wharf_status s = check_limit(req);
+    wharf_status s = webhook_check_limit(req);
 
     W->res->get(new_rec, WEBHOOK_SEND_TEST, &test);
     W->res->set(new_rec, WEBHOOK_SEND_TEST, val_bool(false));
@@ -298,24 +301,25 @@ static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
     return s == WHARF_OK && test.u.i ? run_test(req, new_rec, true, &good) : s;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status webhook_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s = old_rec ? reach_check(req, field_json(old_rec, WEBHOOK_LOCATION_IDS))
                              : WHARF_OK;
 
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;
-    s = check_fields(req, op, old_rec, new_rec);
+    s = webhook_check_fields(req, op, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
     if (op == WHARF_CREATE)
-        return check_create(req, new_rec);
+        return webhook_check_create(req, new_rec);
     if (doing(new_rec, DOING_ROTATE)) {
         const struct call *call = W->res->context(new_rec, hooks_call_kind);
 
         W->res->set(new_rec, WEBHOOK_SECRETS, val_text(secrets_write(req, &call->secrets)));
     }
-    return check_status(req, old_rec, new_rec);
+    return webhook_check_status(req, old_rec, new_rec);
 }
 
 /* ---- written ---- */
@@ -342,7 +346,7 @@ static wharf_status deleted(wharf_req *req, const wharf_rec *old_rec, wharf_str 
     return s == WHARF_OK ? W->event->emit(req, "webhook.deleted", "webhook", id, extra) : s;
 }
 
-static wharf_status written(
+static wharf_status webhook_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
@@ -399,7 +403,7 @@ static wharf_status restrict_rows(wharf_req *req, wharf_where *where)
 }
 
 const wharf_hooks webhook_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .normalize = normalize,
-    .check = check,
-    .written = written,
+    .normalize = webhook_normalize,
+    .check = webhook_check,
+    .written = webhook_written,
     .restrict_rows = restrict_rows};

@@ -79,7 +79,7 @@ wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret,
     return W->res->fetch(req, "webhook", *ret_id, flags, ret);
 }
 
-static void show(wharf_out *out, const struct secrets *s)
+static void webhook_secrets_show(wharf_out *out, const struct secrets *s)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "secret", s->n ? val_text(s->secret[0]) : val_null());
@@ -117,7 +117,7 @@ wharf_status webhook_secret(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = note_access(req, id);
     if (s == WHARF_OK)
-        show(W->req->respond(req, 200, "Secret of the webhook"), &secrets);
+        webhook_secrets_show(W->req->respond(req, 200, "Secret of the webhook"), &secrets);
     return s;
 }
 
@@ -153,6 +153,6 @@ wharf_status webhook_rotate(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     W->req->one_time(req, "secret");
-    show(W->req->respond(req, 200, "Secret rotated"), &secrets);
+    webhook_secrets_show(W->req->respond(req, 200, "Secret rotated"), &secrets);
     return WHARF_OK;
 }

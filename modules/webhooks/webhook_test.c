@@ -27,7 +27,7 @@ static const char *actor_type(wharf_str actor)
 }
 
 /* Makes a body as an event has it; it is not stored and has no sequence. */
-static wharf_str test_body(
+static wharf_str webhook_test_body(
     wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
 {
     wharf_out *out = W->json->writer(req);
@@ -93,8 +93,8 @@ void put_error(wharf_out *out, const struct result *r)
     W->json->close(out);
 }
 
-static wharf_status show(wharf_req *req, const struct target *t, const struct message *m,
-    const struct result *r, wharf_str request, const wharf_json **ret)
+static wharf_status webhook_test_show(wharf_req *req, const struct target *t,
+    const struct message *m, const struct result *r, wharf_str request, const wharf_json **ret)
 {
     static const char *const outcomes[] = {"success", "failure", "rate_limited"};
     wharf_out *out = W->json->builder(req);
@@ -139,14 +139,14 @@ wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type
     wharf_str request;
     wharf_status s;
 
-    m.body = test_body(req, t, &m, example);
+    m.body = webhook_test_body(req, t, &m, example);
     s = attempt_start(req, t, &m, NULL, &f, &request);
     if (s != WHARF_OK)
         return s;
     hooks_fetch->wait(req, f);
     attempt_judge(req, f, ret);
     hooks_fetch->done(req, f);
-    return show(req, t, &m, ret, request, ret_attempt);
+    return webhook_test_show(req, t, &m, ret, request, ret_attempt);
 }
 
 wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret)
@@ -175,7 +175,7 @@ static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct re
     return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }
 
-static wharf_status example_of(wharf_req *req, wharf_str type, const wharf_json **ret)
+static wharf_status webhook_test_example_of(wharf_req *req, wharf_str type, const wharf_json **ret)
 {
     wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
 
@@ -199,7 +199,7 @@ wharf_status webhook_test(wharf_req *req, void *arg)
         return s;
     sent = W->json->get(body, "type");
     if (sent && W->json->text(sent, &type))
-        s = example_of(req, type, &example);
+        s = webhook_test_example_of(req, type, &example);
     if (s == WHARF_OK)
         s = target_of(req, rec, &target);
     if (s == WHARF_OK)

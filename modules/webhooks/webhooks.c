@@ -23,7 +23,7 @@ static const wharf_route routes[] = {
     {ROUTE_RESEND, .handler = event_resend},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void webhooks_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = hooks_host->service(self, "wharf.events", 1, 0);
     const wharf_event_step step = {
@@ -49,7 +49,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "retention", webhooks_retention, NULL, WHARF_S("{\"every\": \"15m\"}"));
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status webhooks_start(wharf_plugin *self, wharf_req *req)
 {
     hooks_self = self;
     hooks_fetch = hooks_host->service(self, "wharf.fetch", 1, 2);
@@ -68,8 +68,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = webhooks_declare,
+        .start = webhooks_start};
 
     hooks_host = host;
     return &desc;

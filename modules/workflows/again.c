@@ -8,7 +8,7 @@
 enum { EXPIRE_AT_ONCE = 1000, AGAIN_MOST = 100 /* inputs of 64 KiB each */ };
 
 /* Finds the workflow and the run of the path, when the caller may see both. */
-static wharf_status find(
+static wharf_status again_find(
     wharf_req *req, wharf_str *ret_id, const wharf_rec **ret_workflow, const wharf_rec **ret_run)
 {
     wharf_str id = {"", 0};
@@ -23,7 +23,7 @@ static wharf_status find(
     return s;
 }
 
-static wharf_status show(wharf_req *req, wharf_str id, uint32_t status, const char *message)
+static wharf_status again_show(wharf_req *req, wharf_str id, uint32_t status, const char *message)
 {
     const wharf_rec *rec;
     wharf_status s = W->res->fetch(req, "workflow_run", id, 0, &rec);
@@ -39,7 +39,7 @@ wharf_status run_cancel_route(wharf_req *req, void *arg)
     const wharf_rec *workflow, *run;
     const wharf_rows *rows;
     wharf_str id;
-    wharf_status s = find(req, &id, &workflow, &run);
+    wharf_status s = again_find(req, &id, &workflow, &run);
 
     if (s == WHARF_OK)
         s = query_about(req, sql, id, &rows);
@@ -47,7 +47,7 @@ wharf_status run_cancel_route(wharf_req *req, void *arg)
         return s;
     if (!row_text(rows, 0, 0).n)
         return W->err->fail(req, ERR_WORKFLOW_RUN_FINAL, NULL, NULL);
-    return show(req, id, 202, "Workflow run is canceled");
+    return again_show(req, id, 202, "Workflow run is canceled");
 }
 
 /* ---- again ---- */
@@ -90,7 +90,7 @@ struct again {
     bool same_version;
 };
 
-static void begin(wharf_req *req, const wharf_json *body, struct again *a)
+static void again_begin(wharf_req *req, const wharf_json *body, struct again *a)
 {
     *a = (struct again){.rows = W->json->writer(req),
         .made = W->json->writer(req),
@@ -100,8 +100,8 @@ static void begin(wharf_req *req, const wharf_json *body, struct again *a)
 }
 
 /* Adds a run. given: what it got, where that is not what is shown of it; or NULL. */
-static void add(wharf_req *req, struct again *a, const wharf_rec *run, const wharf_json *given,
-    wharf_str *ret_id)
+static void again_add(wharf_req *req, struct again *a, const wharf_rec *run,
+    const wharf_json *given, wharf_str *ret_id)
 {
     wharf_out *input = W->json->writer(req);
     struct queued q = {.workflow_id = field_text(run, WORKFLOW_RUN_WORKFLOW_ID),
@@ -127,7 +127,7 @@ static void add(wharf_req *req, struct again *a, const wharf_rec *run, const wha
 }
 
 /* Queues them, and notes on both sides which run does which again. */
-static wharf_status commit(wharf_req *req, struct again *a)
+static wharf_status again_commit(wharf_req *req, struct again *a)
 {
     static const char sql[] =
         "UPDATE workflows.run r SET retried_as = CASE WHEN r.id = m.i THEN m.n ELSE r.retried_as "
@@ -172,7 +172,7 @@ wharf_status run_again_route(wharf_req *req, void *arg)
     struct refusal no;
     struct again a;
     wharf_str id;
-    wharf_status s = find(req, &id, &workflow, &run);
+    wharf_status s = again_find(req, &id, &workflow, &run);
 
     if (s == WHARF_OK)
         s = W->req->body(req, &body);
@@ -184,10 +184,10 @@ wharf_status run_again_route(wharf_req *req, void *arg)
     s = given_to(req, &id, 1, &given);
     if (s != WHARF_OK)
         return s;
-    begin(req, body, &a);
-    add(req, &a, run, given_of(given, id), &id);
-    s = commit(req, &a);
-    return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
+    again_begin(req, body, &a);
+    again_add(req, &a, run, given_of(given, id), &id);
+    s = again_commit(req, &a);
+    return s == WHARF_OK ? again_show(req, id, 202, "Workflow run is queued") : s;
 }
 
 /* ---- many again ---- */
@@ -248,7 +248,7 @@ static wharf_status find_meant(
 }
 
 /* Reads those of the runs that the caller sees, the oldest first. */
-static wharf_status seen(wharf_req *req, const wharf_str *ids, size_t n,
+static wharf_status again_seen(wharf_req *req, const wharf_str *ids, size_t n,
     const wharf_rec *const **ret_runs, size_t *ret_n)
 {
     wharf_out *out = W->json->builder(req);
@@ -270,7 +270,8 @@ static wharf_status seen(wharf_req *req, const wharf_str *ids, size_t n,
 
 /* Reads the workflow of a run into *workflow, which may have been that of the run before; NULL: it
  * was deleted since. */
-static wharf_status find_workflow(wharf_req *req, const wharf_rec *run, const wharf_rec **workflow)
+static wharf_status again_find_workflow(
+    wharf_req *req, const wharf_rec *run, const wharf_rec **workflow)
 {
     wharf_str its = field_text(run, WORKFLOW_RUN_WORKFLOW_ID);
     wharf_status s = WHARF_OK;
@@ -293,7 +294,7 @@ static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *c
     for (size_t i = 0; i < n; i++) {
         wharf_str id = W->res->id(runs[i]), made = {"", 0};
         struct refusal no = {ERR_NOT_FOUND, NULL, NULL};
-        wharf_status s = find_workflow(req, runs[i], &workflow);
+        wharf_status s = again_find_workflow(req, runs[i], &workflow);
         wharf_scope *scope;
         wharf_out *list;
 
@@ -303,7 +304,7 @@ static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *c
         if (workflow)
             no = refusal_of(req, workflow, runs[i]);
         if (!no.code)
-            add(req, a, runs[i], given_of(given, id), &made);
+            again_add(req, a, runs[i], given_of(given, id), &made);
         list = no.code ? refused : retried;
         W->json->open(list, NULL, '{');
         W->json->put(list, "run_id", val_text(id));
@@ -314,7 +315,7 @@ static wharf_status put_each(wharf_req *req, struct again *a, const wharf_rec *c
     return WHARF_OK;
 }
 
-static void answer(wharf_req *req, const struct again *a, const wharf_json *retried,
+static void again_answer(wharf_req *req, const struct again *a, const wharf_json *retried,
     const wharf_json *refused, wharf_str next)
 {
     wharf_out *out = W->req->respond(req, 202,
@@ -337,13 +338,13 @@ static wharf_status do_again(
     const wharf_rows *given = NULL;
     struct again a;
     size_t n_seen = 0;
-    wharf_status s = n ? seen(req, ids, n, &runs, &n_seen) : WHARF_OK;
+    wharf_status s = n ? again_seen(req, ids, n, &runs, &n_seen) : WHARF_OK;
 
     if (s == WHARF_OK && n)
         s = given_to(req, ids, n, &given);
     if (s != WHARF_OK)
         return s;
-    begin(req, body, &a);
+    again_begin(req, body, &a);
     W->json->open(retried, NULL, '[');
     W->json->open(refused, NULL, '[');
     s = put_each(req, &a, runs, n_seen, given, refused, retried);
@@ -354,9 +355,9 @@ static wharf_status do_again(
     if (s == WHARF_OK)
         s = W->json->parse(req, W->json->result_text(refused), &all_refused);
     if (s == WHARF_OK && a.n)
-        s = commit(req, &a);
+        s = again_commit(req, &a);
     if (s == WHARF_OK)
-        answer(req, &a, all_retried, all_refused, next);
+        again_answer(req, &a, all_retried, all_refused, next);
     return s;
 }
 

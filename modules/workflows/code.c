@@ -7,7 +7,7 @@
 #include "workflows.gen.h"
 
 /* Returns what else says how published code runs, as versions keep it. */
-static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
+static const wharf_json *code_options_of(wharf_req *req, const wharf_rec *rec)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
@@ -41,7 +41,7 @@ wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *
         .scopes = field_json(*ret_rec, WORKFLOW_SCOPES),
         .settings = field_json(*ret_rec, WORKFLOW_SETTINGS),
         .locations = field_json(*ret_rec, WORKFLOW_ALLOWED_LOCATIONS),
-        .options = options_of(req, *ret_rec)};
+        .options = code_options_of(req, *ret_rec)};
     return WHARF_OK;
 }
 
@@ -119,7 +119,7 @@ void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec)
 }
 
 /* Returns the name as a folder of files has it. */
-static wharf_str slug(wharf_req *req, wharf_str name)
+static wharf_str code_slug(wharf_req *req, wharf_str name)
 {
     char *out = W->mem->alloc(req, name.n + 2);
     size_t n = 0;
@@ -142,7 +142,7 @@ static wharf_str slug(wharf_req *req, wharf_str name)
 
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o)
 {
-    wharf_str file = json_text(o->error, "file"), folder = slug(req, c->name);
+    wharf_str file = json_text(o->error, "file"), folder = code_slug(req, c->name);
     const wharf_json *line = o->error ? W->json->get(o->error, "line") : NULL;
     int64_t at = 0;
 
@@ -163,7 +163,7 @@ wharf_status code_problem(
     return s;
 }
 
-static uint32_t nothing_outside(
+static uint32_t code_nothing_outside(
     wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     if (is(op, "log"))
@@ -204,7 +204,7 @@ wharf_status code_try(wharf_req *req, const struct code *c)
         .memory = check_budget.memory,
         .wall_us = check_budget.wall_us,
         .result_max = check_budget.result_max,
-        .answer = nothing_outside};
+        .answer = code_nothing_outside};
     wharf_lua_outcome o = {.head = WHARF_HEAD(wharf_lua_outcome)};
     wharf_status s;
 

@@ -64,7 +64,7 @@ static wharf_val member_int(const struct ask *k, const char *name)
 
 /* Runs the statement with the first four and up to three more. Returns false when the database is
  * away. */
-static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a,
+static bool kv_ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a,
     wharf_val b, wharf_val c)
 {
     const wharf_val args[] = {val_text(W->req->organization(k->req)),
@@ -77,7 +77,7 @@ static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wh
     return s == WHARF_OK;
 }
 
-static uint32_t give(const struct ask *k, const char *member, wharf_val v)
+static uint32_t kv_give(const struct ask *k, const char *member, wharf_val v)
 {
     wharf_out *out = W->json->writer(k->req);
 
@@ -88,18 +88,18 @@ static uint32_t give(const struct ask *k, const char *member, wharf_val v)
     return WHARF_LUA_GIVEN;
 }
 
-static uint32_t away(const struct ask *k)
+static uint32_t kv_away(const struct ask *k)
 {
     return refuse_op(k->req, WHARF_LUA_ENDED, ERR_OVERLOADED,
         "the store can't be reached at the moment", k->ret_text);
 }
 
-static uint32_t mistake(const struct ask *k, const char *code, const char *message)
+static uint32_t kv_mistake(const struct ask *k, const char *code, const char *message)
 {
     return refuse_op(k->req, WHARF_LUA_MISTAKE, code, message, k->ret_text);
 }
 
-static bool too_large(const struct ask *k, const char *name)
+static bool kv_too_large(const struct ask *k, const char *name)
 {
     wharf_out *out = W->json->writer(k->req);
 
@@ -107,15 +107,15 @@ static bool too_large(const struct ask *k, const char *name)
     return W->json->result_text(out).n > VALUE_MAX;
 }
 
-static uint32_t list(struct ask *k)
+static uint32_t kv_list(struct ask *k)
 {
     wharf_val limit = member_int(k, "limit");
     wharf_out *out;
 
     if (limit.type != WHARF_V_INT || limit.u.i < 1 || limit.u.i > 1000)
-        return mistake(k, ERR_PARAM_INVALID, "limit is 1 to 1000");
-    if (!ask(k, list_sql, json_text(k->args, "prefix"), 1, limit, val_null(), val_null()))
-        return away(k);
+        return kv_mistake(k, ERR_PARAM_INVALID, "limit is 1 to 1000");
+    if (!kv_ask(k, list_sql, json_text(k->args, "prefix"), 1, limit, val_null(), val_null()))
+        return kv_away(k);
     out = W->json->writer(k->req);
     W->json->open(out, NULL, '{');
     W->json->open(out, "items", '[');
@@ -141,22 +141,22 @@ static bool full(struct ask *k, wharf_str key, const char *name, bool *ret_away)
     wharf_out *out = W->json->writer(k->req);
 
     W->json->put(out, NULL, member_json(k, name));
-    *ret_away = !ask(k, size_sql, key, 0, val_null(), val_null(), val_null());
+    *ret_away = !kv_ask(k, size_sql, key, 0, val_null(), val_null(), val_null());
     return !*ret_away &&
            row_int(k->rows, 0, 0) + (int64_t)(key.n + W->json->result_text(out).n) > STORE_MAX;
 }
 
 /* Tells whether what is written fits; else a problem is told. */
-static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_how)
+static bool kv_fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_how)
 {
     bool is_away;
 
-    if (too_large(k, name))
-        *ret_how = mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    if (kv_too_large(k, name))
+        *ret_how = kv_mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
     else if (full(k, key, name, &is_away))
-        *ret_how = mistake(k, "kv.full", "the store of a workflow holds at most 10 MiB");
+        *ret_how = kv_mistake(k, "kv.full", "the store of a workflow holds at most 10 MiB");
     else if (is_away)
-        *ret_how = away(k);
+        *ret_how = kv_away(k);
     else
         return true;
     return false;
@@ -164,7 +164,7 @@ static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_h
 
 /* Reads the time to live in milliseconds; null: the value stays. Returns false after a problem was
  * told. */
-static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
+static bool kv_ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
 {
     const wharf_json *v = W->json->get(k->args, "ttl");
     wharf_out *out = W->json->writer(k->req);
@@ -177,7 +177,7 @@ static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
     s = W->json->type(v) == WHARF_J_NUMBER ? strtod(W->json->result_text(out).p, NULL)
                                            : ttl_max_s * 2;
     if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
-        *ret_how = mistake(
+        *ret_how = kv_mistake(
             k, ERR_PARAM_INVALID, "ttl is a number of seconds, at most those of 100 years");
         return false;
     }
@@ -185,53 +185,53 @@ static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
     return true;
 }
 
-static uint32_t set(struct ask *k, wharf_str key)
+static uint32_t kv_set(struct ask *k, wharf_str key)
 {
     wharf_val absent = val_bool(json_truth(W->json->get(k->args, "if_absent"))), ttl;
     uint32_t how;
 
-    if (!ttl_of(k, &ttl, &how) || !fits(k, key, "value", &how))
+    if (!kv_ttl_of(k, &ttl, &how) || !kv_fits(k, key, "value", &how))
         return how;
-    if (!ask(k, set_sql, key, 3, member_json(k, "value"), ttl, absent))
-        return away(k);
-    return give(k, "done", val_bool(W->db->count(k->rows) > 0));
+    if (!kv_ask(k, set_sql, key, 3, member_json(k, "value"), ttl, absent))
+        return kv_away(k);
+    return kv_give(k, "done", val_bool(W->db->count(k->rows) > 0));
 }
 
 /* Tells why nothing was added. */
-static uint32_t not_added(struct ask *k, wharf_str key)
+static uint32_t kv_not_added(struct ask *k, wharf_str key)
 {
-    if (!ask(k, whole_sql, key, 0, val_null(), val_null(), val_null()))
-        return away(k);
+    if (!kv_ask(k, whole_sql, key, 0, val_null(), val_null(), val_null()))
+        return kv_away(k);
     if (W->db->count(k->rows))
-        return mistake(k, ERR_PARAM_INVALID, "the sum would be no number of 64 bits");
-    return mistake(k, "kv.not_a_number", "the value is no whole number");
+        return kv_mistake(k, ERR_PARAM_INVALID, "the sum would be no number of 64 bits");
+    return kv_mistake(k, "kv.not_a_number", "the value is no whole number");
 }
 
-static uint32_t incr(struct ask *k, wharf_str key)
+static uint32_t kv_incr(struct ask *k, wharf_str key)
 {
     wharf_val by = member_int(k, "by"), ttl;
     uint32_t how;
 
     if (by.type != WHARF_V_INT)
-        return mistake(k, ERR_PARAM_INVALID, "what is added is a whole number of 64 bits");
-    if (!ttl_of(k, &ttl, &how) || !fits(k, key, "by", &how))
+        return kv_mistake(k, ERR_PARAM_INVALID, "what is added is a whole number of 64 bits");
+    if (!kv_ttl_of(k, &ttl, &how) || !kv_fits(k, key, "by", &how))
         return how;
-    if (!ask(k, incr_sql, key, 2, by, ttl, val_null()))
-        return away(k);
+    if (!kv_ask(k, incr_sql, key, 2, by, ttl, val_null()))
+        return kv_away(k);
     if (!W->db->count(k->rows))
-        return not_added(k, key);
-    return give(k, "value", val_json(row_json(k->rows, 0, 0)));
+        return kv_not_added(k, key);
+    return kv_give(k, "value", val_json(row_json(k->rows, 0, 0)));
 }
 
-static uint32_t cas(struct ask *k, wharf_str key)
+static uint32_t kv_cas(struct ask *k, wharf_str key)
 {
     uint32_t how;
 
-    if (!fits(k, key, "new", &how))
+    if (!kv_fits(k, key, "new", &how))
         return how;
-    if (!ask(k, cas_sql, key, 2, member_json(k, "old"), member_json(k, "new"), val_null()))
-        return away(k);
-    return give(k, "done", val_bool(W->db->count(k->rows) > 0));
+    if (!kv_ask(k, cas_sql, key, 2, member_json(k, "old"), member_json(k, "new"), val_null()))
+        return kv_away(k);
+    return kv_give(k, "done", val_bool(W->db->count(k->rows) > 0));
 }
 
 uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args,
@@ -241,27 +241,27 @@ uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wh
     wharf_str key = json_text(args, "key");
 
     if (is(op, "kv.list"))
-        return list(&k);
+        return kv_list(&k);
     if (!key.n || key.n > KEY_MAX)
-        return mistake(&k, ERR_PARAM_INVALID, "a key is a text of 1 to 200 bytes");
+        return kv_mistake(&k, ERR_PARAM_INVALID, "a key is a text of 1 to 200 bytes");
     if (is(op, "kv.set"))
-        return set(&k, key);
+        return kv_set(&k, key);
     if (is(op, "kv.incr"))
-        return incr(&k, key);
+        return kv_incr(&k, key);
     if (is(op, "kv.cas"))
-        return cas(&k, key);
+        return kv_cas(&k, key);
     if (is(op, "kv.delete")) {
-        if (!ask(&k, delete_sql, key, 0, val_null(), val_null(), val_null()))
-            return away(&k);
-        return give(&k, "done", val_bool(W->db->count(k.rows) > 0 && row_bool(k.rows, 0, 0)));
+        if (!kv_ask(&k, delete_sql, key, 0, val_null(), val_null(), val_null()))
+            return kv_away(&k);
+        return kv_give(&k, "done", val_bool(W->db->count(k.rows) > 0 && row_bool(k.rows, 0, 0)));
     }
     if (!is(op, "kv.get"))
-        return mistake(&k, "op.unknown", "there is no such function of the store");
-    if (!ask(&k, get_sql, key, 0, val_null(), val_null(), val_null()))
-        return away(&k);
+        return kv_mistake(&k, "op.unknown", "there is no such function of the store");
+    if (!kv_ask(&k, get_sql, key, 0, val_null(), val_null(), val_null()))
+        return kv_away(&k);
     if (!W->db->count(k.rows))
         return WHARF_LUA_GIVEN;
-    return give(&k, "value", val_json(row_json(k.rows, 0, 0)));
+    return kv_give(&k, "value", val_json(row_json(k.rows, 0, 0)));
 }
 
 /* ---- looked at from outside ---- */

@@ -16,7 +16,7 @@ int64_t run_clock_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static int64_t left_ms(const struct asked *a)
+static int64_t outside_left_ms(const struct asked *a)
 {
     int64_t left = (a->until_us - run_clock_us()) / 1000;
 
@@ -30,7 +30,8 @@ static void nap(int64_t ms)
     nanosleep(&t, NULL);
 }
 
-static int64_t number(const wharf_json *args, const char *name, int64_t otherwise, int64_t most)
+static int64_t outside_number(
+    const wharf_json *args, const char *name, int64_t otherwise, int64_t most)
 {
     const wharf_json *v = W->json->get(args, name);
     int64_t i = otherwise;
@@ -46,7 +47,7 @@ uint32_t http_answer(
     const wharf_json *hosts = a->code->options ? W->json->get(a->code->options, "http_hosts")
                                                : NULL;
     wharf_lua_outside limits = {.head = WHARF_HEAD(wharf_lua_outside),
-        .left_us = left_ms(a) * 1000,
+        .left_us = outside_left_ms(a) * 1000,
         .calls = a->budget->http_calls - a->http_calls,
         .hosts = json_is_null(hosts) ? NULL : hosts};
     uint32_t answer = flow_lua->http(req, &limits, op, args, ret_text);
@@ -57,7 +58,7 @@ uint32_t http_answer(
 
 /* Tells whether the run is stopped: whoever cancels it need not wait for the end of what it waits
  * for. */
-static bool stopped(wharf_req *req, struct asked *a)
+static bool outside_stopped(wharf_req *req, struct asked *a)
 {
     a->stopped = a->stopped || (a->stop && a->stop(req, a));
     return a->stopped;
@@ -70,7 +71,7 @@ static uint32_t end_of_run(wharf_req *req, wharf_str *ret_text)
 
 uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
-    int64_t ms = number(args, "ms", 0, INT32_MAX);
+    int64_t ms = outside_number(args, "ms", 0, INT32_MAX);
 
     if (!a->budget->sleep_ms)
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
@@ -79,9 +80,9 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
         return refuse_op(req, WHARF_LUA_MISTAKE, ERR_PARAM_INVALID,
             "a run sleeps 10 seconds at most in all", ret_text);
     a->slept_ms += ms;
-    for (ms = ms < left_ms(a) ? ms : left_ms(a); ms > 0; ms -= NAP_MS) {
+    for (ms = ms < outside_left_ms(a) ? ms : outside_left_ms(a); ms > 0; ms -= NAP_MS) {
         nap(ms < NAP_MS ? ms : NAP_MS);
-        if (stopped(req, a))
+        if (outside_stopped(req, a))
             return end_of_run(req, ret_text);
     }
     return WHARF_LUA_GIVEN;
@@ -98,12 +99,14 @@ static const char end_sql[] =
     "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
     "$2::text AND starts_with(token, $3::text || '.')";
 
-static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
+static uint32_t outside_take(
+    wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
     wharf_str name = json_text(args, "name"),
               token = W->mem->format(req, "%s.%u", a->lock_id.p, a->locks);
-    int64_t wait = number(args, "wait_ms", 0, left_ms(a)),
-            ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS), until = run_clock_us() / 1000 + wait;
+    int64_t wait = outside_number(args, "wait_ms", 0, outside_left_ms(a)),
+            ttl = outside_number(args, "ttl_ms", TTL_MS, TTL_MOST_MS),
+            until = run_clock_us() / 1000 + wait;
     const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id),
         val_text(name), val_text(token), val_int(ttl)};
     const wharf_rows *rows;
@@ -122,7 +125,7 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
             *ret_text = W->mem->format(req, "{\"token\":\"%s\"}", token.p);
             return WHARF_LUA_GIVEN;
         }
-        if (stopped(req, a))
+        if (outside_stopped(req, a))
             return end_of_run(req, ret_text);
         wait = until - run_clock_us() / 1000; /* looking takes its time too */
         if (wait <= 0)
@@ -143,7 +146,7 @@ uint32_t lock_answer(
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "before a change nothing is waited for; lock in an after hook", ret_text);
     if (is(op, "lock.take"))
-        return take(req, a, args, ret_text);
+        return outside_take(req, a, args, ret_text);
     if (query_alone(req, give_sql, values, 3, &none) == WHARF_OK)
         a->locks_given++;
     else

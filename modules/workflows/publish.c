@@ -171,7 +171,7 @@ static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
 }
 
 /* Stores the version, in a transaction: what was tried is what is published, or nothing is. */
-static wharf_status store(
+static wharf_status publish_store(
     wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
     const wharf_rec *rec;
@@ -202,14 +202,14 @@ static wharf_status store(
                : s;
 }
 
-static wharf_status stored(
+static wharf_status publish_stored(
     wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
-    s = store(req, c, revision, body);
+    s = publish_store(req, c, revision, body);
     if (s == WHARF_OK)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -260,7 +260,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = tests_pass(req, &c, body);
     if (s == WHARF_OK)
-        s = stored(req, &c, revision, body);
+        s = publish_stored(req, &c, revision, body);
     if (s == WHARF_OK)
         s = W->res->fetch(req, "workflow", c.workflow_id, 0, &rec);
     if (s == WHARF_OK)
@@ -270,7 +270,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
 
 /* ---- the draft goes ---- */
 
-static wharf_status put_back(wharf_req *req, const struct code *c)
+static wharf_status publish_put_back(wharf_req *req, const struct code *c)
 {
     static const char *const options[] = {"retry", "concurrency", "record", "priority", "on_error"};
     static const char sql[] =
@@ -320,7 +320,7 @@ wharf_status discard_route(wharf_req *req, void *arg)
         return W->err->fail(req, ERR_WORKFLOW_NOT_PUBLISHED, NULL,
             "There is no published version to go back to; delete the workflow instead");
     if (s == WHARF_OK)
-        s = put_back(req, &c);
+        s = publish_put_back(req, &c);
     if (s == WHARF_OK)
         s = W->res->fetch(req, "workflow", c.workflow_id, 0, &rec);
     if (s == WHARF_OK)
@@ -332,7 +332,7 @@ wharf_status discard_route(wharf_req *req, void *arg)
 
 #define COLUMNS "number, note, sha256, published_at, published_by, triggers, scopes"
 
-static void put_version(wharf_out *out, const wharf_rows *rows, size_t i, bool source)
+static void publish_put_version(wharf_out *out, const wharf_rows *rows, size_t i, bool source)
 {
     wharf_val v;
 
@@ -379,7 +379,7 @@ wharf_status versions_route(wharf_req *req, void *arg)
     out = W->req->respond(req, 200, "Versions retrieved");
     W->json->open(out, NULL, '[');
     for (int64_t i = 0; i < n && i < limit; i++)
-        put_version(out, rows, (size_t)i, false);
+        publish_put_version(out, rows, (size_t)i, false);
     W->json->close(out);
     W->req->paged(req, page, limit, n > limit);
     return WHARF_OK;
@@ -406,7 +406,7 @@ wharf_status version_route(wharf_req *req, void *arg)
         return s;
     if (!W->db->count(rows))
         return W->err->fail(req, ERR_NOT_FOUND, NULL, "The workflow has no version %s", number.p);
-    put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0,
+    publish_put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0,
         flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE);
     return WHARF_OK;
 }

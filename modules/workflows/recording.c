@@ -18,7 +18,7 @@ bool recording_wanted(const struct code *c)
 
 /* ---- what must not be kept ---- */
 
-static int digit(char c)
+static int recording_digit(char c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c ? strchr(digits, c) : NULL;
@@ -37,9 +37,9 @@ wharf_str bytes_of_base64(wharf_req *req, wharf_str s)
     if (s.n % 4)
         return (wharf_str){NULL, 0};
     for (size_t i = 0; i < end; i++) {
-        if (digit(s.p[i]) < 0)
+        if (recording_digit(s.p[i]) < 0)
             return (wharf_str){NULL, 0};
-        bits = bits << 6 | (uint32_t)digit(s.p[i]);
+        bits = bits << 6 | (uint32_t)recording_digit(s.p[i]);
         held += 6;
         if (held >= 8) {
             held -= 8;
@@ -50,7 +50,7 @@ wharf_str bytes_of_base64(wharf_req *req, wharf_str s)
     return (wharf_str){out, n};
 }
 
-static bool masked(wharf_str name)
+static bool recording_masked(wharf_str name)
 {
     static const char *const names[] = {"authorization", "cookie", "svc-api-key", "x-api-key"};
 
@@ -61,12 +61,12 @@ static bool masked(wharf_str name)
     return false;
 }
 
-static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
+static void recording_put_member(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
     const wharf_json *v, bool http);
 
 /* Writes a body as text under "text", when it is one; else as it is, unless a secret is in its
  * bytes. */
-static void put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str base64)
+static void recording_put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str base64)
 {
     wharf_str bytes = bytes_of_base64(req, base64),
               hidden = bytes.p ? secrets_hide(req, a->secrets, bytes) : bytes;
@@ -81,7 +81,7 @@ static void put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str 
     }
 }
 
-static void put_object(
+static void recording_put_object(
     wharf_req *req, struct asked *a, wharf_out *out, const wharf_json *v, bool http)
 {
     wharf_str text;
@@ -89,16 +89,16 @@ static void put_object(
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
         wharf_str key = secrets_hide(req, a->secrets, W->json->key(m));
 
-        if (http && masked(key))
+        if (http && recording_masked(key))
             W->json->put(out, key.p, val_text(WHARF_S("***")));
         else if (http && is(key, "body") && W->json->text(m, &text))
-            put_body(req, a, out, text);
+            recording_put_body(req, a, out, text);
         else
-            put(req, a, out, key.p, m, http);
+            recording_put_member(req, a, out, key.p, m, http);
     }
 }
 
-static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
+static void recording_put_member(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
     const wharf_json *v, bool http)
 {
     uint32_t type = W->json->type(v);
@@ -108,12 +108,12 @@ static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key
         W->json->put(out, key, val_text(secrets_hide(req, a->secrets, text)));
     } else if (type == WHARF_J_OBJECT) {
         W->json->open(out, key, '{');
-        put_object(req, a, out, v, http);
+        recording_put_object(req, a, out, v, http);
         W->json->close(out);
     } else if (type == WHARF_J_ARRAY) {
         W->json->open(out, key, '[');
         for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e))
-            put(req, a, out, NULL, e, http);
+            recording_put_member(req, a, out, NULL, e, http);
         W->json->close(out);
     } else {
         W->json->put(out, key, val_json(v));
@@ -131,7 +131,7 @@ static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_
     wharf_str value = secret ? secret_of(a->secrets, json_text(args, "key")) : WHARF_S("");
 
     W->json->put(out, "op", val_text(op));
-    put(req, a, out, "args", args, http);
+    recording_put_member(req, a, out, "args", args, http);
     W->json->put(out, "how", val_text(z(ends[how < 4 ? how : 3])));
     if (secret &&
         /* its value is never written; a short one can't be found again in what is sent */
@@ -142,7 +142,7 @@ static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_
     if (answer.n && W->json->parse(req, answer, &v) != WHARF_OK)
         W->err->clear(req);
     if (v)
-        put(req, a, out, "answer", v, http);
+        recording_put_member(req, a, out, "answer", v, http);
 }
 
 void recording_add(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args,
@@ -156,7 +156,7 @@ void recording_add(wharf_req *req, struct asked *a, wharf_str op, const wharf_js
         return;
     W->json->open(out, NULL, '{');
     if (is(op, "note"))
-        put_object(req, a, out, args, false);
+        recording_put_object(req, a, out, args, false);
     else
         put_question(req, a, out, op, args, how, answer);
     W->json->close(out);
@@ -175,7 +175,7 @@ void recording_add(wharf_req *req, struct asked *a, wharf_str op, const wharf_js
 
 /* Tells whether the recording is complete. What came from outside of the code and is not in it:
  * the clock of a process that was killed. */
-static bool complete(const struct run *r)
+static bool recording_complete(const struct run *r)
 {
     const wharf_lua_outcome *o = &r->outcome;
 
@@ -185,7 +185,7 @@ static bool complete(const struct run *r)
                (is(o->code, ERR_WORKFLOW_BUDGET_TIME) || is(o->code, ERR_OVERLOADED)));
 }
 
-static const wharf_json *hidden(wharf_req *req, const struct run *r, wharf_str text)
+static const wharf_json *recording_hidden(wharf_req *req, const struct run *r, wharf_str text)
 {
     const wharf_json *v = NULL;
 
@@ -194,7 +194,7 @@ static const wharf_json *hidden(wharf_req *req, const struct run *r, wharf_str t
     return secrets_hide_json(req, r->asked.secrets, v);
 }
 
-static void put_outcome(wharf_req *req, const struct run *r, wharf_out *out)
+static void recording_put_outcome(wharf_req *req, const struct run *r, wharf_out *out)
 {
     const wharf_lua_outcome *o = &r->outcome;
 
@@ -216,17 +216,18 @@ void recording_end(wharf_req *req, struct run *r)
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "handler", val_text(z(r->handler)));
-    W->json->put(out, "input", val_json(hidden(req, r, r->input)));
-    W->json->put(out, "context", val_json(hidden(req, r, r->context)));
+    W->json->put(out, "input", val_json(recording_hidden(req, r, r->input)));
+    W->json->put(out, "context", val_json(recording_hidden(req, r, r->context)));
     W->json->put(out, "seed", val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)));
     W->json->put(out, "instructions", val_int((int64_t)r->own.instructions));
     W->json->put(out, "memory", val_int((int64_t)r->own.memory));
     W->json->put(out, "result_max", val_int((int64_t)r->own.result_max));
-    put_outcome(req, r, out);
-    W->json->put(out, "exchanges", val_json(hidden(req, r, W->json->result_text(r->asked.io))));
+    recording_put_outcome(req, r, out);
+    W->json->put(
+        out, "exchanges", val_json(recording_hidden(req, r, W->json->result_text(r->asked.io))));
     W->json->close(out);
     r->recording = W->json->result_text(out);
-    r->replayable = complete(r);
+    r->replayable = recording_complete(r);
 }
 
 void recording_put(wharf_req *req, const struct run *r, wharf_out *out)

@@ -18,7 +18,7 @@ struct asked_for {
     const wharf_json *reach, *places; /* the caller's locations, location_id; or NULL: all */
 };
 
-static int by_bytes(const void *a, const void *b)
+static int sync_by_bytes(const void *a, const void *b)
 {
     return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
 }
@@ -32,7 +32,7 @@ static wharf_str places_text(wharf_req *req, const wharf_json *list)
 
     for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e; e = W->json->next(e))
         k += W->json->text(e, &ids[k]);
-    qsort(ids, k, sizeof(*ids), by_bytes);
+    qsort(ids, k, sizeof(*ids), sync_by_bytes);
     for (size_t i = 0; i < k; i++) {
         if (!i || !same(ids[i], ids[i - 1]))
             text = W->mem->format(req, "%s %s", text.p, ids[i].p);
@@ -42,7 +42,7 @@ static wharf_str places_text(wharf_req *req, const wharf_json *list)
 
 /* Computes the view of what is asked for and what the caller reaches: rights that change leave no
  * trace in the workflows, so the token carries them. */
-static unsigned long long view_of(wharf_req *req, const struct asked_for *a)
+static unsigned long long sync_view_of(wharf_req *req, const struct asked_for *a)
 {
     return run_seed(
         W->mem->format(req, "%s\n%s", places_text(req, a->reach).p, places_text(req, a->places).p));
@@ -67,7 +67,7 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
     return WHARF_OK;
 }
 
-static wharf_status read_places(wharf_req *req, wharf_str list, struct asked_for *a)
+static wharf_status sync_read_places(wharf_req *req, wharf_str list, struct asked_for *a)
 {
     wharf_out *out = W->json->builder(req);
 
@@ -98,13 +98,13 @@ static wharf_status read_query(wharf_req *req, struct asked_for *a)
     if (W->req->param(req, "since", &text))
         s = read_token(req, text, a);
     if (s == WHARF_OK && W->req->param(req, "location_id", &text) && text.n)
-        s = read_places(req, text, a);
+        s = sync_read_places(req, text, a);
     return s;
 }
 
 static const char list_sql[] = QUERY_SYNC_LIST;
 
-static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
+static void sync_put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
 {
     static const char *const members[] = {"id", "name", "description", "allowed_locations",
         "version", "enabled", "triggers", "settings", "updated_at", "sha256"};
@@ -121,7 +121,7 @@ static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, siz
     W->mem->scope_end(req, scope);
 }
 
-static wharf_status answer(
+static wharf_status sync_answer(
     wharf_req *req, const struct asked_for *a, const wharf_rows *rows, int64_t change)
 {
     size_t n = W->db->count(rows), seen = 0;
@@ -137,7 +137,7 @@ static wharf_status answer(
     W->json->open(out, NULL, '{');
     W->json->open(out, "workflows", '[');
     for (size_t i = 0; i < seen; i++)
-        put_item(req, out, rows, i);
+        sync_put_item(req, out, rows, i);
     W->json->close(out);
     W->json->open(out, "deleted", '[');
     for (size_t i = seen; i < n; i++)
@@ -160,7 +160,7 @@ wharf_status sync_route(wharf_req *req, void *arg)
     wharf_status s = read_query(req, &a);
 
     a.reach = run_reach(req);
-    a.view = s == WHARF_OK ? view_of(req, &a) : 0;
+    a.view = s == WHARF_OK ? sync_view_of(req, &a) : 0;
     a.moved = a.since && a.view != a.reported_view;
     if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
         s = W->db->query(req, last_sql, &organization, 1, &last);
@@ -171,5 +171,5 @@ wharf_status sync_route(wharf_req *req, void *arg)
         a.places ? val_json(a.places) : val_null(), val_bool(a.moved)};
     if (s == WHARF_OK)
         s = W->db->query(req, list_sql, args, sizeof(args) / sizeof(args[0]), &rows);
-    return s == WHARF_OK ? answer(req, &a, rows, row_int(last, 0, 0)) : s;
+    return s == WHARF_OK ? sync_answer(req, &a, rows, row_int(last, 0, 0)) : s;
 }

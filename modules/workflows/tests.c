@@ -20,7 +20,7 @@ static bool has_tests(const struct code *c)
     return false;
 }
 
-static uint32_t nothing_outside(
+static uint32_t tests_nothing_outside(
     wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     return refuse_op(req, WHARF_LUA_ENDED, "op.unknown", "tests ask for nothing outside", ret_text);
@@ -41,7 +41,7 @@ static void add_failure(
 }
 
 /* Adds where runs of a failed case went wrong: the case tells only what it missed. */
-static void add_runs(wharf_req *req, const struct code *c, const wharf_json *runs)
+static void tests_add_runs(wharf_req *req, const struct code *c, const wharf_json *runs)
 {
     for (const wharf_json *r = runs ? W->json->at(runs, 0) : NULL; r; r = W->json->next(r)) {
         const wharf_json *error = W->json->get(r, "error");
@@ -63,14 +63,14 @@ static size_t tell_file(wharf_req *req, const struct code *c, const wharf_json *
     for (const wharf_json *e = cases ? W->json->at(cases, 0) : NULL; e; e = W->json->next(e)) {
         if (is(json_text(e, "status"), "failed")) {
             add_failure(req, c, W->json->get(e, "error"), json_text(e, "name"));
-            add_runs(req, c, W->json->get(e, "runs"));
+            tests_add_runs(req, c, W->json->get(e, "runs"));
             n++;
         }
     }
     return n;
 }
 
-static wharf_status tell(wharf_req *req, const struct code *c, const wharf_lua_outcome *o)
+static wharf_status tests_tell(wharf_req *req, const struct code *c, const wharf_lua_outcome *o)
 {
     size_t failed = 0;
 
@@ -91,7 +91,7 @@ wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *
         .memory = test_budget.memory,
         .wall_us = test_budget.wall_us,
         .result_max = test_budget.result_max,
-        .answer = nothing_outside,
+        .answer = tests_nothing_outside,
         .tests = 1};
     wharf_lua_outcome o = {.head = WHARF_HEAD(wharf_lua_outcome)};
     const wharf_json *reported = W->json->get(body, "run_tests");
@@ -104,5 +104,5 @@ wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *
         return WHARF_OK;
     spec_files(req, c, &spec);
     s = flow_lua->run(req, &spec, &o);
-    return s == WHARF_OK ? tell(req, c, &o) : s;
+    return s == WHARF_OK ? tests_tell(req, c, &o) : s;
 }

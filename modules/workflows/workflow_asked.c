@@ -45,7 +45,7 @@ static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
 
 /* Takes a log line. The engine bounds lines and bytes, as they are before they are JSON; a process
  * that somebody took over does not. */
-static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
+static uint32_t workflow_asked_log_line(wharf_req *req, struct asked *a, const wharf_json *args)
 {
     static const char full[] = "{\"level\":\"warn\",\"message\":\"truncated: the lines of a run "
                                "are at most 300 KiB of JSON\"}";
@@ -88,7 +88,7 @@ static uint32_t api(
 }
 
 /* Sends events and mail: the workflow's, about itself unless it says otherwise. */
-static uint32_t tell(
+static uint32_t workflow_asked_tell(
     wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     bool mail = is(op, "mail.send");
@@ -109,7 +109,7 @@ static uint32_t tell(
     return flow_lua->tell(req, a->actor, &sender, op, args, ret_text);
 }
 
-static uint32_t answer(
+static uint32_t workflow_asked_answer(
     wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     if (is(op, "api.get") || is(op, "api.post") || is(op, "api.delete"))
@@ -123,7 +123,7 @@ static uint32_t answer(
     if (is(op, "lock.take") || is(op, "lock.give"))
         return lock_answer(req, a, op, args, ret_text);
     if (is(op, "emit") || is(op, "mail.send"))
-        return tell(req, a, op, args, ret_text);
+        return workflow_asked_tell(req, a, op, args, ret_text);
     if (is(op, "secret"))
         return secret_answer(req, a, args, ret_text);
     if (is(op, "budget")) {
@@ -142,9 +142,9 @@ uint32_t asked_answer(
     uint32_t how = WHARF_LUA_GIVEN;
 
     if (is(op, "log"))
-        return log_line(req, a, args);
+        return workflow_asked_log_line(req, a, args);
     if (!is(op, "note"))
-        how = answer(req, a, op, args, ret_text);
+        how = workflow_asked_answer(req, a, op, args, ret_text);
     if (a->io)
         recording_add(req, a, op, args, how, *ret_text);
     return how;

@@ -22,7 +22,7 @@ static const char *const members[] = {
     "instructions", "memory_mib", "time_ms", "api_calls", "http_calls", "mails", "emits"};
 enum { CLASSES = sizeof(all) / sizeof(all[0]), MEMBERS = sizeof(members) / sizeof(members[0]) };
 
-static int64_t get(const struct budget *b, size_t member)
+static int64_t workflow_budget_get(const struct budget *b, size_t member)
 {
     const int64_t values[MEMBERS] = {(int64_t)b->instructions, (int64_t)(b->memory >> 20),
         b->wall_us / 1000, b->api_calls, b->http_calls, b->mails, b->emits};
@@ -63,8 +63,8 @@ static int64_t most_of(size_t member)
     int64_t most = 0;
 
     for (size_t c = 0; c < CLASSES; c++) {
-        if (get(all[c], member) > most)
-            most = get(all[c], member);
+        if (workflow_budget_get(all[c], member) > most)
+            most = workflow_budget_get(all[c], member);
     }
     return most;
 }
@@ -93,7 +93,7 @@ struct budget budget_of(const struct budget *most, const struct code *c)
         const wharf_json *v = wanted ? W->json->get(wanted, members[m]) : NULL;
         int64_t n;
 
-        if (v && W->json->integer(v, &n) && n < get(most, m))
+        if (v && W->json->integer(v, &n) && n < workflow_budget_get(most, m))
             b = with(b, m, n);
     }
     return b;

@@ -9,7 +9,8 @@
 /* ---- what may stand in one ---- */
 
 /* Refuses a resource and action that can have no hooks, and tells what can. */
-static wharf_status no_hooks(wharf_req *req, wharf_str resource, wharf_str action, const char *path)
+static wharf_status workflow_hooks_no_hooks(
+    wharf_req *req, wharf_str resource, wharf_str action, const char *path)
 {
     const wharf_str actions[] = {WHARF_S("create"), WHARF_S("update"), WHARF_S("delete")};
     wharf_str there = {"", 0}, area;
@@ -33,7 +34,7 @@ wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
     if (!is(phase, "before") && !is(phase, "after"))
         return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path, "phase is before or after");
     if (!flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
-        return no_hooks(req, json_text(t, "resource"), json_text(t, "action"), path);
+        return workflow_hooks_no_hooks(req, json_text(t, "resource"), json_text(t, "action"), path);
     return WHARF_OK;
 }
 
@@ -85,7 +86,7 @@ struct hooks { /* of an organization */
 };
 
 /* Finds the first trigger of the workflow for such a change, as for events; NULL: none. */
-static const wharf_json *wanted(
+static const wharf_json *workflow_hooks_wanted(
     const wharf_json *triggers, const wharf_lua_change *c, const char *phase)
 {
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
@@ -98,7 +99,7 @@ static const wharf_json *wanted(
     return NULL;
 }
 
-static bool has_before(const wharf_json *triggers)
+static bool workflow_hooks_has_before(const wharf_json *triggers)
 {
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
          t = W->json->next(t)) {
@@ -138,15 +139,15 @@ static wharf_status read_hooks(wharf_req *req, void **ret)
                 .publisher_key = row_text(rows, i, 9),
                 .options = row_json(rows, i, 10)},
             .secrets = row_bool(rows, i, 11)};
-        if (has_before(h->code.triggers))
+        if (workflow_hooks_has_before(h->code.triggers))
             s = run_actor(req, &h->code, false, &h->actor);
     }
     *ret = all;
     return s;
 }
 
-static wharf_status find(wharf_req *req, const wharf_lua_change *c, const char *phase,
-    struct hook **ret_list, size_t *ret_n)
+static wharf_status workflow_hooks_find(wharf_req *req, const wharf_lua_change *c,
+    const char *phase, struct hook **ret_list, size_t *ret_n)
 {
     const void *kept = NULL;
     wharf_status s = flow_lua->kept(req, read_hooks, &kept);
@@ -157,7 +158,7 @@ static wharf_status find(wharf_req *req, const wharf_lua_change *c, const char *
         return s;
     *ret_list = W->mem->alloc(req, (all->n + 1) * sizeof(**ret_list));
     for (size_t i = 0; i < all->n; i++) {
-        const wharf_json *trigger = wanted(all->list[i].code.triggers, c, phase);
+        const wharf_json *trigger = workflow_hooks_wanted(all->list[i].code.triggers, c, phase);
 
         if (!trigger || !trigger_reaches(all->list[i].code.locations, c->location_id))
             continue;
@@ -167,10 +168,11 @@ static wharf_status find(wharf_req *req, const wharf_lua_change *c, const char *
     return WHARF_OK;
 }
 
-static wharf_status list(wharf_req *req, const wharf_lua_change *c, void **ret_list, size_t *ret_n)
+static wharf_status workflow_hooks_list(
+    wharf_req *req, const wharf_lua_change *c, void **ret_list, size_t *ret_n)
 {
     struct hook *hooks = NULL;
-    wharf_status s = find(req, c, "before", &hooks, ret_n);
+    wharf_status s = workflow_hooks_find(req, c, "before", &hooks, ret_n);
 
     if (*ret_n && c->depth >= DEPTH_MAX) {
         W->log->write(flow_self, req, WHARF_LOG_WARN, "workflow.depth_exceeded",
@@ -188,13 +190,13 @@ struct ahead {
     wharf_str workflow_id, run_id;
 };
 
-static wharf_status ahead(wharf_req *req, const wharf_lua_change *c, void **ret)
+static wharf_status workflow_hooks_ahead(wharf_req *req, const wharf_lua_change *c, void **ret)
 {
     struct hook *hooks = NULL;
     struct code *code;
     struct ahead *a;
     size_t n = 0;
-    wharf_status s = find(req, c, "before", &hooks, &n);
+    wharf_status s = workflow_hooks_find(req, c, "before", &hooks, &n);
 
     /* those behind the first one find the same process, which can be ready for one run only */
     if (s != WHARF_OK || !n || !hooks[0].actor || recording_wanted(&hooks[0].code))
@@ -207,7 +209,7 @@ static wharf_status ahead(wharf_req *req, const wharf_lua_change *c, void **ret)
     return WHARF_OK;
 }
 
-static wharf_str trigger_text(wharf_req *req, const wharf_json *t)
+static wharf_str workflow_hooks_trigger_text(wharf_req *req, const wharf_json *t)
 {
     static const char *const members[] = {"type", "name", "phase", "resource", "action"};
     wharf_out *out = W->json->writer(req);
@@ -222,7 +224,7 @@ static wharf_str trigger_text(wharf_req *req, const wharf_json *t)
 /* ---- before ---- */
 
 /* Notes how a hook ended, in a transaction of its own, behind that of the write. */
-static wharf_status note(wharf_req *req, void *arg)
+static wharf_status workflow_hooks_note(wharf_req *req, void *arg)
 {
     static const char sql[] =
         "SELECT workflow_id, streak, tell, run_id FROM workflows.note_hook($1::text, $2::json)";
@@ -248,7 +250,7 @@ static wharf_status note(wharf_req *req, void *arg)
     return s == WHARF_OK ? run_failures(req, rows, 0) : s;
 }
 
-static const wharf_json *parsed(wharf_req *req, wharf_val text)
+static const wharf_json *workflow_hooks_parsed(wharf_req *req, wharf_val text)
 {
     const wharf_json *v = NULL;
 
@@ -262,7 +264,7 @@ static void keep_record(wharf_req *req, const struct run *r)
     size_t lines = 0;
     bool cut = false;
     const wharf_json *input = secrets_hide_json(
-        req, r->asked.secrets, parsed(req, val_text(r->input)));
+        req, r->asked.secrets, workflow_hooks_parsed(req, val_text(r->input)));
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut);
     wharf_out *out = W->json->writer(req);
 
@@ -270,7 +272,7 @@ static void keep_record(wharf_req *req, const struct run *r)
     W->json->put(out, "i", val_text(r->id));
     W->json->put(out, "w", val_text(r->code.workflow_id));
     W->json->put(out, "v", val_int(r->code.version));
-    W->json->put(out, "g", val_json(parsed(req, val_text(r->trigger))));
+    W->json->put(out, "g", val_json(workflow_hooks_parsed(req, val_text(r->trigger))));
     W->json->put(out, "s", val_text(z(run_status(&r->outcome))));
     W->json->put(out, "l", val_text_or_null(r->location_id));
     W->json->put(out, "b", val_text_or_null(r->actor));
@@ -278,11 +280,12 @@ static void keep_record(wharf_req *req, const struct run *r)
     W->json->put(out, "x", val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)));
     W->json->put(out, "at", val_time(r->started_us));
     W->json->put(out, "ms", val_int(r->outcome.duration_us / 1000));
-    W->json->put(out, "u", val_json(parsed(req, run_usage(req, r))));
-    W->json->put(out, "n", val_json(parsed(req, kept)));
+    W->json->put(out, "u", val_json(workflow_hooks_parsed(req, run_usage(req, r))));
+    W->json->put(out, "n", val_json(workflow_hooks_parsed(req, kept)));
     W->json->put(out, "nt", val_bool(cut));
-    W->json->put(out, "lg", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
-    W->json->put(out, "e", val_json(parsed(req, run_error(req, r))));
+    W->json->put(out, "lg",
+        val_json(workflow_hooks_parsed(req, val_text(W->json->result_text(r->asked.logs)))));
+    W->json->put(out, "e", val_json(workflow_hooks_parsed(req, run_error(req, r))));
     W->json->put(out, "oe", val_text(json_text(r->code.options, "on_error")));
     W->json->open(out, "ln", '[');
     run_lines_put(req, r, out, &lines);
@@ -293,7 +296,7 @@ static void keep_record(wharf_req *req, const struct run *r)
         W->json->close(out);
     }
     W->json->close(out);
-    flow_lua->at_end(req, note, W->json->result_text(out));
+    flow_lua->at_end(req, workflow_hooks_note, W->json->result_text(out));
 }
 
 /* Tells the rejection. The text is the author's, and nothing else: who may write a rule may say
@@ -307,7 +310,7 @@ static wharf_status rejected(wharf_req *req, const wharf_lua_outcome *o)
     return W->err->add(req, ERR_WORKFLOW_REJECTED, custom, "%s", o->message.p);
 }
 
-static wharf_status failed(wharf_req *req, const struct run *r)
+static wharf_status workflow_hooks_failed(wharf_req *req, const struct run *r)
 {
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE;
 
@@ -349,7 +352,7 @@ static void count_held(wharf_req *req, const wharf_lua_outcome *o, const struct 
         (double)(now.tv_sec - since->tv_sec) + (double)(now.tv_nsec - since->tv_nsec) / 1e9);
 }
 
-static wharf_status before(
+static wharf_status workflow_hooks_before(
     wharf_req *req, void *hooks, size_t i, const wharf_lua_change *c, const wharf_json **ret_input)
 {
     const struct hook *h = &((const struct hook *)hooks)[i];
@@ -357,7 +360,7 @@ static wharf_status before(
         .handler = "before",
         .keep = is(z(c->action), "delete") ? NULL : "input",
         .budget = &before_budget,
-        .trigger = trigger_text(req, h->trigger),
+        .trigger = workflow_hooks_trigger_text(req, h->trigger),
         .input = c->text,
         .location_id = c->location_id,
         .actor = W->req->actor(req),
@@ -385,17 +388,18 @@ static wharf_status before(
     keep_record(req, &r);
     if (o->end == WHARF_LUA_REJECTED)
         return rejected(req, o);
-    return is(json_text(h->code.options, "on_error"), "ignore") ? WHARF_OK : failed(req, &r);
+    return is(json_text(h->code.options, "on_error"), "ignore") ? WHARF_OK
+                                                                : workflow_hooks_failed(req, &r);
 }
 
 /* ---- after ---- */
 
-static wharf_status after(wharf_req *req, const wharf_lua_change *c)
+static wharf_status workflow_hooks_after(wharf_req *req, const wharf_lua_change *c)
 {
     struct hook *hooks;
     wharf_out *rows;
     size_t n = 0, made = 0;
-    wharf_status s = find(req, c, "after", &hooks, &n);
+    wharf_status s = workflow_hooks_find(req, c, "after", &hooks, &n);
 
     if (s != WHARF_OK || !n)
         return s;
@@ -419,7 +423,7 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
             q.skipped = "workflow.depth_exceeded";
             q.why = "workflows caused each other five times in a row";
         }
-        s = W->json->parse(req, trigger_text(req, h->trigger), &q.trigger);
+        s = W->json->parse(req, workflow_hooks_trigger_text(req, h->trigger), &q.trigger);
         if (s == WHARF_OK && h->secrets)
             s = secrets_load(req, q.workflow_id, &secrets);
         if (s == WHARF_OK && h->secrets)
@@ -431,7 +435,7 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
 }
 
 const wharf_lua_hooks flow_hooks = {.head = WHARF_HEAD(wharf_lua_hooks),
-    .list = list,
-    .before = before,
-    .after = after,
-    .ahead = ahead};
+    .list = workflow_hooks_list,
+    .before = workflow_hooks_before,
+    .after = workflow_hooks_after,
+    .ahead = workflow_hooks_ahead};

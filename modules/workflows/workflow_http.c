@@ -12,7 +12,7 @@ enum { HEADERS_SENT_MAX = 50 };
 
 /* ---- what may stand in one ---- */
 
-static bool among(const char *const *words, wharf_str word)
+static bool workflow_http_among(const char *const *words, wharf_str word)
 {
     for (size_t i = 0; words[i]; i++) {
         if (is(word, words[i]))
@@ -22,7 +22,7 @@ static bool among(const char *const *words, wharf_str word)
 }
 
 /* Takes the next segment. Returns false when there is none. A leading slash says nothing. */
-static bool next_segment(wharf_str *rest, wharf_str *ret)
+static bool workflow_http_next_segment(wharf_str *rest, wharf_str *ret)
 {
     const char *end;
 
@@ -34,7 +34,7 @@ static bool next_segment(wharf_str *rest, wharf_str *ret)
     return true;
 }
 
-static wharf_str path_of(const wharf_json *t)
+static wharf_str workflow_http_path_of(const wharf_json *t)
 {
     wharf_str path = json_text(t, "path");
 
@@ -76,7 +76,7 @@ struct ask {
     bool enabled, text_body; /* of the workflow; the body is a text */
 };
 
-static int hex(char c)
+static int workflow_http_hex(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -85,16 +85,17 @@ static int hex(char c)
 }
 
 /* Decodes a text of a URL. Returns false when it is not what a URL may hold. */
-static bool decode(wharf_req *req, wharf_str s, wharf_str *ret)
+static bool workflow_http_decode(wharf_req *req, wharf_str s, wharf_str *ret)
 {
     char *out = W->mem->alloc(req, s.n + 1);
     size_t n = 0;
 
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '%') {
-            if (i + 2 >= s.n || hex(s.p[i + 1]) < 0 || hex(s.p[i + 2]) < 0)
+            if (i + 2 >= s.n || workflow_http_hex(s.p[i + 1]) < 0 ||
+                workflow_http_hex(s.p[i + 2]) < 0)
                 return false;
-            out[n++] = (char)(hex(s.p[i + 1]) * 16 + hex(s.p[i + 2]));
+            out[n++] = (char)(workflow_http_hex(s.p[i + 1]) * 16 + workflow_http_hex(s.p[i + 2]));
             i += 2;
         } else {
             out[n++] = s.p[i];
@@ -113,11 +114,12 @@ static int64_t fit(wharf_req *req, wharf_str pattern, wharf_str path)
     wharf_str p, s, plain;
 
     for (;;) {
-        bool more = next_segment(&pattern, &p), others = next_segment(&path, &s);
+        bool more = workflow_http_next_segment(&pattern, &p),
+             others = workflow_http_next_segment(&path, &s);
 
         if (!more || !others)
             return more == others ? rank : -1;
-        if (!decode(req, s, &plain) || (p.p[0] == ':' ? !plain.n : !same(p, plain)))
+        if (!workflow_http_decode(req, s, &plain) || (p.p[0] == ':' ? !plain.n : !same(p, plain)))
             return -1;
         rank = rank * 2 + (p.p[0] != ':');
     }
@@ -131,7 +133,7 @@ static void find_trigger(wharf_req *req, struct ask *a)
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
          t = W->json->next(t)) {
         int64_t rank = is(json_text(t, "type"), "http") && trigger_enabled(t)
-                           ? fit(req, path_of(t), a->path)
+                           ? fit(req, workflow_http_path_of(t), a->path)
                            : -1;
 
         if (rank > best) {
@@ -214,7 +216,7 @@ static bool secret_header(wharf_str name)
     static const char *const names[] = {
         "authorization", "proxy-authorization", "cookie", "svc-api-key", "x-api-key", NULL};
 
-    return among(names, name);
+    return workflow_http_among(names, name);
 }
 
 typedef bool pair_fn(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value);
@@ -265,11 +267,11 @@ static void put_pairs(wharf_req *req, wharf_out *out, const char *key, pair_fn *
 
 static void put_params(wharf_req *req, wharf_out *out, const struct ask *a)
 {
-    wharf_str pattern = path_of(a->trigger), path = a->path, p, s, plain;
+    wharf_str pattern = workflow_http_path_of(a->trigger), path = a->path, p, s, plain;
 
     W->json->open(out, "params", '{');
-    while (next_segment(&pattern, &p) && next_segment(&path, &s)) {
-        if (p.p[0] == ':' && decode(req, s, &plain))
+    while (workflow_http_next_segment(&pattern, &p) && workflow_http_next_segment(&path, &s)) {
+        if (p.p[0] == ':' && workflow_http_decode(req, s, &plain))
             W->json->put(out, W->mem->dup(req, p.p + 1, p.n - 1).p, val_text(plain));
     }
     W->json->close(out);
@@ -277,7 +279,7 @@ static void put_params(wharf_req *req, wharf_out *out, const struct ask *a)
 
 /* Reads the body, as JSON when it is said to be that, or when the trigger's input_schema wants it:
  * then it has to fit. */
-static wharf_status read_body(wharf_req *req, struct ask *a)
+static wharf_status workflow_http_read_body(wharf_req *req, struct ask *a)
 {
     const wharf_json *schema = W->json->get(a->trigger, "input_schema");
     wharf_str body = flow_http->body(req),
@@ -303,7 +305,7 @@ static wharf_status read_body(wharf_req *req, struct ask *a)
     return wanted ? flow_schemas->validate(req, schema, a->body, "body") : WHARF_OK;
 }
 
-static wharf_str request_text(wharf_req *req, const struct ask *a)
+static wharf_str workflow_http_request_text(wharf_req *req, const struct ask *a)
 {
     const wharf_caller *caller = flow_keys->caller(req);
     wharf_str body = flow_http->body(req);
@@ -338,7 +340,7 @@ static wharf_str request_text(wharf_req *req, const struct ask *a)
     return W->json->result_text(out);
 }
 
-static wharf_str trigger_text(wharf_req *req, const struct ask *a)
+static wharf_str workflow_http_trigger_text(wharf_req *req, const struct ask *a)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -366,7 +368,7 @@ static bool refused_header(wharf_str name)
         "www-authenticate", "clear-site-data", "alt-svc", "nel", "report-to", "reporting-endpoints",
         "service-worker-allowed", "origin-agent-cluster", NULL};
 
-    return among(names, name) || !strncmp(name.p, "access-control-", 15) ||
+    return workflow_http_among(names, name) || !strncmp(name.p, "access-control-", 15) ||
            !strncmp(name.p, "ratelimit", 9);
 }
 
@@ -475,7 +477,7 @@ static void send_result(wharf_req *req, const struct run *r)
 
 /* ---- the request ---- */
 
-static wharf_status find_workflow(wharf_req *req, struct ask *a)
+static wharf_status workflow_http_find_workflow(wharf_req *req, struct ask *a)
 {
     wharf_str name = {"", 0}, id;
     bool found = false;
@@ -490,7 +492,7 @@ static wharf_status find_workflow(wharf_req *req, struct ask *a)
 }
 
 /* Reads only; the run comes behind it. */
-static wharf_status prepare(wharf_req *req, struct ask *a)
+static wharf_status workflow_http_prepare(wharf_req *req, struct ask *a)
 {
     struct run *r = &a->run;
     wharf_status s = judge_path(req, a);
@@ -503,7 +505,7 @@ static wharf_status prepare(wharf_req *req, struct ask *a)
         s = W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
     if (s != WHARF_OK)
         return s;
-    s = read_body(req, a);
+    s = workflow_http_read_body(req, a);
     if (s != WHARF_OK)
         return s;
     r->location_id = json_text(a->body, "location_id");
@@ -513,13 +515,13 @@ static wharf_status prepare(wharf_req *req, struct ask *a)
         s = run_actor(req, &r->code, is(a->auth, "key"), &r->asked.actor);
     if (s == WHARF_OK && !r->asked.actor)
         s = W->err->fail(req, ERR_WORKFLOW_PUBLISHER_INACTIVE, NULL, NULL);
-    r->trigger = trigger_text(req, a);
-    r->input = request_text(req, a);
+    r->trigger = workflow_http_trigger_text(req, a);
+    r->input = workflow_http_request_text(req, a);
     r->actor = is(a->auth, "key") ? W->req->actor(req) : WHARF_S("");
     return s;
 }
 
-static wharf_status later(wharf_req *req, struct ask *a)
+static wharf_status workflow_http_later(wharf_req *req, struct ask *a)
 {
     wharf_str id;
     wharf_out *out;
@@ -537,7 +539,7 @@ static wharf_status later(wharf_req *req, struct ask *a)
     return WHARF_OK;
 }
 
-static wharf_status now(wharf_req *req, struct ask *a)
+static wharf_status workflow_http_now(wharf_req *req, struct ask *a)
 {
     const wharf_json *input = NULL;
     struct run *r = &a->run;
@@ -569,15 +571,16 @@ static wharf_status now(wharf_req *req, struct ask *a)
 wharf_status http_route(wharf_req *req, void *arg)
 {
     struct ask a = {.method = z(arg)};
-    wharf_status s = find_workflow(req, &a);
+    wharf_status s = workflow_http_find_workflow(req, &a);
 
     if (s == WHARF_OK)
         s = W->db->begin(req);
     if (s != WHARF_OK)
         return s;
-    s = prepare(req, &a);
+    s = workflow_http_prepare(req, &a);
     W->db->rollback(req); /* only read */
     if (s != WHARF_OK)
         return s;
-    return is(json_text(a.trigger, "mode"), "async") ? later(req, &a) : now(req, &a);
+    return is(json_text(a.trigger, "mode"), "async") ? workflow_http_later(req, &a)
+                                                     : workflow_http_now(req, &a);
 }

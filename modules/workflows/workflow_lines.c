@@ -3,7 +3,7 @@
 #include "workflows.h"
 
 /* Returns the text of a line: "warn: flow/main.lua:3: message {"fields": 1}". */
-static wharf_str text_of(wharf_req *req, const struct run *r, const wharf_json *line)
+static wharf_str workflow_lines_text_of(wharf_req *req, const struct run *r, const wharf_json *line)
 {
     const wharf_lua_outcome place = {.message = json_text(line, "message"), .error = line};
     wharf_str level = json_text(line, "level"), text = place_of(req, &r->code, &place);
@@ -31,7 +31,7 @@ void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *
         W->json->put(out, "workflow", val_text(r->code.workflow_id));
         W->json->put(out, "name", val_text(r->code.name));
         W->json->put(out, "location", val_text_or_null(r->location_id));
-        W->json->put(out, "text", val_text(text_of(req, r, l)));
+        W->json->put(out, "text", val_text(workflow_lines_text_of(req, r, l)));
         W->json->close(out);
     }
 }

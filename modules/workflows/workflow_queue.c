@@ -129,7 +129,7 @@ struct loaded {
     struct secret *secrets;
 };
 
-static wharf_status load(wharf_req *req, wharf_str workflow_id, int64_t version,
+static wharf_status workflow_queue_load(wharf_req *req, wharf_str workflow_id, int64_t version,
     struct loaded **list, struct loaded **ret)
 {
     struct code code;
@@ -264,7 +264,7 @@ static bool lacks_secret(const wharf_lua_outcome *o)
 }
 
 /* Returns the wait before the next attempt; -1: there is none. */
-static int64_t retry_wait(const struct run *r, int64_t retries)
+static int64_t workflow_queue_retry_wait(const struct run *r, int64_t retries)
 {
     static const int64_t waits_s[] = {10, 60, 300};
     const wharf_lua_outcome *o = &r->outcome;
@@ -312,7 +312,7 @@ static void put_attempt(
 }
 
 /* Parses a JSON text: such texts go as texts into the array and are read as such there. */
-static const wharf_json *parsed(wharf_req *req, wharf_val text)
+static const wharf_json *workflow_queue_parsed(wharf_req *req, wharf_val text)
 {
     const wharf_json *v = NULL;
 
@@ -321,8 +321,8 @@ static const wharf_json *parsed(wharf_req *req, wharf_val text)
     return v;
 }
 
-static void put_end(wharf_req *req, struct work *w, const struct run *r, const char *status,
-    int64_t wait_ms, bool again)
+static void workflow_queue_put_end(wharf_req *req, struct work *w, const struct run *r,
+    const char *status, int64_t wait_ms, bool again)
 {
     const wharf_lua_outcome *o = &r->outcome;
     bool cut = false;
@@ -330,22 +330,23 @@ static void put_end(wharf_req *req, struct work *w, const struct run *r, const c
                                  : val_null();
     int64_t now = r->started_us + o->duration_us;
     wharf_out *out = w->ends;
-    const wharf_json *logs = r->asked.logs
-                                 ? parsed(req, val_text(W->json->result_text(r->asked.logs)))
-                                 : NULL;
+    const wharf_json *logs = r->asked.logs ? workflow_queue_parsed(
+                                                 req, val_text(W->json->result_text(r->asked.logs)))
+                                           : NULL;
 
     W->json->put(out, "s", val_text(z(status)));
     W->json->put(out, "at", val_time(r->started_us));
     W->json->put(out, "f", wait_ms < 0 ? val_time(now) : val_null());
     W->json->put(out, "ms", val_int(o->duration_us / 1000));
-    W->json->put(out, "u", val_json(parsed(req, run_usage(req, r))));
-    W->json->put(out, "o", val_json(parsed(req, output)));
+    W->json->put(out, "u", val_json(workflow_queue_parsed(req, run_usage(req, r))));
+    W->json->put(out, "o", val_json(workflow_queue_parsed(req, output)));
     W->json->put(out, "ot", val_bool(cut));
     if (logs)
         W->json->put(out, "l", val_json(logs));
     /* also of one that is tried again: its author need not wait for the last try to see why */
-    W->json->put(
-        out, "e", wait_ms < 0 || again ? val_json(parsed(req, run_error(req, r))) : val_null());
+    W->json->put(out, "e",
+        wait_ms < 0 || again ? val_json(workflow_queue_parsed(req, run_error(req, r)))
+                             : val_null());
     if (wait_ms >= 0)
         W->json->put(out, "z", val_int(wait_ms));
     W->json->put(out, "again", val_bool(again));
@@ -363,13 +364,13 @@ static void note_wait(struct work *w, int64_t wait_ms)
 }
 
 /* Judges how the run ended, and what that means. */
-static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries)
+static void workflow_queue_judge(wharf_req *req, struct work *w, struct run *r, int64_t retries)
 {
     const char *status = run_status(&r->outcome),
                *kept = json_text(
                    r->code.options ? W->json->get(r->code.options, "record") : NULL, "runs")
                            .p;
-    int64_t wait = retry_wait(r, retries);
+    int64_t wait = workflow_queue_retry_wait(r, retries);
     bool again = wait >= 0;
 
     if (r->outcome.end == WHARF_LUA_NO_CELL ||
@@ -385,10 +386,10 @@ static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries
     } else if (!strcmp(status, "failed") && r->depth > w->depth) {
         w->depth = r->depth;
     }
-    put_end(req, w, r, status, wait, again);
+    workflow_queue_put_end(req, w, r, status, wait, again);
 }
 
-static void fail(struct run *r, const char *message)
+static void workflow_queue_fail(struct run *r, const char *message)
 {
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
         .end = WHARF_LUA_FAILED,
@@ -427,7 +428,8 @@ static const struct budget *class_of(const wharf_json *trigger)
     return is(json_text(trigger, "auth"), "none") ? &public_budget : &queued_budget;
 }
 
-static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, size_t i)
+static wharf_status workflow_queue_do_run(
+    wharf_req *req, struct work *w, struct loaded *l, size_t i)
 {
     struct run r = {.id = row_text(w->rows, i, 0),
         .handler = trigger_handler(row_text(w->rows, i, 6)),
@@ -458,7 +460,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     if (s != WHARF_OK)
         return s;
     if (!l)
-        fail(&r, "the version that it is for is gone");
+        workflow_queue_fail(&r, "the version that it is for is gone");
     else if (!l->actor)
         run_unpublished(&r);
     else
@@ -473,12 +475,12 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
         w->n_recordings++;
     }
     run_lines_put(req, &r, w->lines, &w->n_lines);
-    judge(req, w, &r, row_int(w->rows, i, 4));
+    workflow_queue_judge(req, w, &r, row_int(w->rows, i, 4));
     return WHARF_OK;
 }
 
 /* Releases a run of those that were claimed behind a slow run. */
-static void release(struct work *w)
+static void workflow_queue_release(struct work *w)
 {
     W->json->put(w->ends, "s", val_text(WHARF_S("released")));
     w->released++;
@@ -494,7 +496,8 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
         wharf_scope *scope;
 
         if (!enough)
-            s = load(req, row_text(w->rows, i, 1), row_int(w->rows, i, 2), &w->loaded, &l);
+            s = workflow_queue_load(
+                req, row_text(w->rows, i, 1), row_int(w->rows, i, 2), &w->loaded, &l);
         if (s != WHARF_OK)
             return s;
         scope = W->mem->scope_begin(req);
@@ -503,9 +506,9 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
         W->json->put(w->ends, "w", val_text(row_text(w->rows, i, 1)));
         W->json->put(w->ends, "n", val_int(row_int(w->rows, i, 3)));
         if (enough)
-            release(w);
+            workflow_queue_release(w);
         else
-            s = do_run(req, w, l, i);
+            s = workflow_queue_do_run(req, w, l, i);
         W->json->close(w->ends);
         W->mem->scope_end(req, scope);
         enough = W->event->progress(req, ++w->done, 0) ||
@@ -516,8 +519,9 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
 
 /* ---- the job ---- */
 
-/* Asks for jobs for those that wait, at moments of the database's clock, read behind settle(): a
- * job that comes before what it is for finds nothing, and nobody else comes until the sweep. */
+/* Asks for jobs for those that wait, at moments of the database's clock, read behind
+ * workflow_queue_settle(): a job that comes before what it is for finds nothing, and nobody else
+ * comes until the sweep. */
 static wharf_status ask_for_waiting(wharf_req *req, const struct work *w)
 {
     static const char sql[] = "SELECT workflows.clock_us()";
@@ -529,7 +533,7 @@ static wharf_status ask_for_waiting(wharf_req *req, const struct work *w)
     return s;
 }
 
-static wharf_status settle(wharf_req *req, struct work *w)
+static wharf_status workflow_queue_settle(wharf_req *req, struct work *w)
 {
     static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM "
                               "workflows.settle($1::text, $2::text, $3::json)";
@@ -597,10 +601,10 @@ static wharf_status work_once(
     s = do_runs(req, &w);
     *done = w.done;
     *most = next_claim(*most, *ret_n - w.released, W->req->now_us(req) - w.began_us);
-    return s == WHARF_OK ? settle(req, &w) : s;
+    return s == WHARF_OK ? workflow_queue_settle(req, &w) : s;
 }
 
-static wharf_status give_back(wharf_req *req, wharf_str worker)
+static wharf_status workflow_queue_give_back(wharf_req *req, wharf_str worker)
 {
     static const char sql[] = "SELECT workflows.give_back($1::text, $2::text)";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker)};
@@ -618,7 +622,7 @@ wharf_status queue_work(wharf_req *req, void *arg)
     wharf_status s;
 
     W->req->param(req, "job_id", &worker);
-    s = give_back(req, worker); /* of a run of this job that did not end */
+    s = workflow_queue_give_back(req, worker); /* of a run of this job that did not end */
     /* who took their share waits for the sweep, which asks again */
     while (
         s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {

@@ -145,7 +145,7 @@ static wharf_status disable(wharf_req *req, wharf_str workflow_id)
                          : s;
 }
 
-static wharf_status tell(wharf_req *req, wharf_str run_id, int64_t count)
+static wharf_status workflow_record_tell(wharf_req *req, wharf_str run_id, int64_t count)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
@@ -167,7 +167,7 @@ wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth
         flow_events->cause(req, WHARF_S(""), depth + 1, false); /* a workflow may listen to them */
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         if (row_int(rows, i, 2))
-            s = tell(req, row_text(rows, i, 3), row_int(rows, i, 2));
+            s = workflow_record_tell(req, row_text(rows, i, 3), row_int(rows, i, 2));
         if (s == WHARF_OK && row_int(rows, i, 1) >= FAILURES_MAX)
             s = disable(req, row_text(rows, i, 0));
         else if (s == WHARF_OK && row_int(rows, i, 1) < 0)

@@ -9,7 +9,7 @@
 /* ---- files ---- */
 
 /* Tells whether s is [a-z0-9_]+(\.[a-z0-9_]+)*. */
-static bool file_name(wharf_str s)
+static bool workflow_file_name(wharf_str s)
 {
     bool dot = true;
 
@@ -25,7 +25,8 @@ static bool file_name(wharf_str s)
            strncmp(s.p, "wharf.", 6) != 0;
 }
 
-static wharf_status check_text(wharf_req *req, const char *path, wharf_str text, size_t most)
+static wharf_status workflow_check_text(
+    wharf_req *req, const char *path, wharf_str text, size_t most)
 {
     if (text.n > most)
         return W->err->fail(req, ERR_VALIDATION_FAILED, path, "A file has at most %zu bytes", most);
@@ -35,7 +36,7 @@ static wharf_status check_text(wharf_req *req, const char *path, wharf_str text,
     return WHARF_OK;
 }
 
-static wharf_status check_files(wharf_req *req, const wharf_json *files)
+static wharf_status workflow_check_files(wharf_req *req, const wharf_json *files)
 {
     size_t bytes = 0;
     wharf_status s = WHARF_OK;
@@ -48,14 +49,14 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
         wharf_str name = W->json->key(f), text;
         const char *path = W->mem->format(req, "files.%s", name.p).p;
 
-        if (!file_name(name))
+        if (!workflow_file_name(name))
             return W->err->fail(req, ERR_VALIDATION_FAILED, path,
                 "A file's name is words of a-z, 0-9 and _ with dots between them, at most %d "
                 "bytes, and not main or wharf",
                 FILE_NAME_MAX);
         if (!W->json->text(f, &text))
             return W->err->fail(req, ERR_VALIDATION_FAILED, path, "A file is a text");
-        s = check_text(req, path, text, FILES_BYTES);
+        s = workflow_check_text(req, path, text, FILES_BYTES);
         bytes += text.n;
     }
     if (s == WHARF_OK && bytes > FILES_BYTES)
@@ -66,7 +67,7 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
 
 /* ---- triggers ---- */
 
-static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
+static wharf_status workflow_check_triggers(wharf_req *req, const wharf_json *triggers)
 {
     wharf_status s = WHARF_OK;
     size_t i = 0, manual = 0;
@@ -87,7 +88,7 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
 
 /* ---- scopes ---- */
 
-static wharf_status check_scopes(wharf_req *req, const wharf_json *scopes)
+static wharf_status workflow_check_scopes(wharf_req *req, const wharf_json *scopes)
 {
     const wharf_str *areas;
     size_t n = flow_keys->areas(req, &areas), i = 0;
@@ -112,18 +113,18 @@ static wharf_status check_scopes(wharf_req *req, const wharf_json *scopes)
 
 wharf_status code_check(wharf_req *req, const struct code *c)
 {
-    wharf_status s = check_text(req, "source", c->source, SOURCE_MAX);
+    wharf_status s = workflow_check_text(req, "source", c->source, SOURCE_MAX);
 
     if (s == WHARF_OK)
-        s = check_files(req, c->files);
+        s = workflow_check_files(req, c->files);
     if (s == WHARF_OK)
-        s = check_triggers(req, c->triggers);
-    return s == WHARF_OK ? check_scopes(req, c->scopes) : s;
+        s = workflow_check_triggers(req, c->triggers);
+    return s == WHARF_OK ? workflow_check_scopes(req, c->scopes) : s;
 }
 
 /* ---- the row ---- */
 
-static wharf_status check_count(wharf_req *req)
+static wharf_status workflow_check_count(wharf_req *req)
 {
     static const char sql[] = "SELECT count(*) FROM workflows.workflow WHERE organization_id = "
                               "$1::text AND deleted_at IS NULL";
@@ -226,7 +227,8 @@ static wharf_status secrets_new(wharf_req *req, const wharf_rec *old_rec, wharf_
     return s;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status workflow_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct code c;
     wharf_status s;
@@ -258,7 +260,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
         W->res->set(new_rec, WORKFLOW_SECRETS_CHANGES, val_int(0));
-        s = check_count(req);
+        s = workflow_check_count(req);
     }
     if (s == WHARF_OK && op == WHARF_UPDATE)
         s = count_revision(req, old_rec, new_rec);
@@ -327,7 +329,7 @@ static wharf_status changed_or_gone(
     return s == WHARF_OK && op == WHARF_DELETE ? gone(req, id) : s;
 }
 
-static wharf_status written(
+static wharf_status workflow_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op != WHARF_CREATE)
@@ -336,7 +338,7 @@ static wharf_status written(
         req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), false);
 }
 
-static wharf_status compute(
+static wharf_status workflow_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     return secrets_show(req, recs, n, outs);
@@ -383,7 +385,7 @@ static wharf_status rows(wharf_req *req, wharf_where *where)
 }
 
 const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks),
-    .check = check,
-    .written = written,
+    .check = workflow_check,
+    .written = workflow_written,
     .restrict_rows = rows,
-    .compute = compute};
+    .compute = workflow_compute};

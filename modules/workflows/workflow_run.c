@@ -52,7 +52,7 @@ static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
 }
 
 /* Finds the version that is wanted, with whose rights it runs. */
-static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run *r)
+static wharf_status workflow_run_find_code(wharf_req *req, const wharf_json *body, struct run *r)
 {
     bool draft = is(json_text(body, "version"), "draft"), found = true;
     const wharf_rec *rec;
@@ -79,7 +79,7 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
 /* Finds what is run by hand. Whoever runs more than the manual trigger may write workflows; a past
  * event is for drafts, which have no more rights than who runs them: a published handler trusts
  * that what it gets did happen. */
-static wharf_status choose(wharf_req *req, const wharf_json *body, struct run *r)
+static wharf_status workflow_run_choose(wharf_req *req, const wharf_json *body, struct run *r)
 {
     static const struct by_hand all[] = {{"manual", "on_run", "{\"type\":\"manual\"}"},
         {"schedule", "on_schedule", "{\"type\":\"schedule\",\"by_hand\":true}"},
@@ -104,14 +104,14 @@ static wharf_status choose(wharf_req *req, const wharf_json *body, struct run *r
     return W->req->need_scope(req, "workflow:write");
 }
 
-static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *r)
+static wharf_status workflow_run_prepare(wharf_req *req, const wharf_json *body, struct run *r)
 {
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
     r->location_id = json_text(body, "location_id");
-    s = find_code(req, body, r);
+    s = workflow_run_find_code(req, body, r);
     if (s == WHARF_OK)
         s = run_check_location(req, r, true);
     if (s == WHARF_OK)
@@ -140,7 +140,7 @@ wharf_status run_actor(
     return flow_lua->actor(req, &rights, ret_actor);
 }
 
-static wharf_str context(wharf_req *req, const struct run *r)
+static wharf_str workflow_run_context(wharf_req *req, const struct run *r)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *trigger = NULL;
@@ -180,7 +180,7 @@ uint64_t run_seed(wharf_str id)
 }
 
 /* Hides secrets in whatever is kept or told of the run. */
-static void hide(wharf_req *req, struct run *r)
+static void workflow_run_hide(wharf_req *req, struct run *r)
 {
     const struct secret *list = r->asked.secrets;
     wharf_lua_outcome *o = &r->outcome;
@@ -220,7 +220,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
         .handler = z(r->handler),
         .arg = r->input,
-        .context = r->context = context(req, r),
+        .context = r->context = workflow_run_context(req, r),
         .keep = r->keep ? z(r->keep) : WHARF_S(""),
         .seed = r->seed,
         .answer = asked_answer,
@@ -258,7 +258,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     if (r->asked.io)
         W->json->close(r->asked.io);
     if (s == WHARF_OK && r->asked.secrets)
-        hide(req, r);
+        workflow_run_hide(req, r);
     if (s == WHARF_OK && r->asked.io)
         recording_end(req, r);
     return s;
@@ -267,7 +267,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
 /* ---- the manual trigger, while its caller waits ---- */
 
 /* Reads what the handler gets, and what is kept of it to be given to it again. */
-static wharf_status read_input(
+static wharf_status workflow_run_read_input(
     wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);
@@ -309,7 +309,7 @@ static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
     return s == WHARF_OK ? run_failures(req, rows, r->depth) : s;
 }
 
-static wharf_status insert(
+static wharf_status workflow_run_insert(
     wharf_req *req, const struct run *r, const char *type, const wharf_json *input)
 {
     static const char sql[] = QUERY_RUN_ADD;
@@ -346,7 +346,7 @@ static wharf_status insert(
     return recordings_keep(req, W->json->result_text(out));
 }
 
-static wharf_status add_lines(wharf_req *req, const struct run *r)
+static wharf_status workflow_run_add_lines(wharf_req *req, const struct run *r)
 {
     wharf_out *out = W->json->writer(req);
     size_t n = 0;
@@ -367,9 +367,9 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
     if (s != WHARF_OK)
         return s;
     if (kept)
-        s = insert(req, r, type, input);
+        s = workflow_run_insert(req, r, type, input);
     if (s == WHARF_OK)
-        s = add_lines(req, r);
+        s = workflow_run_add_lines(req, r);
     if (s == WHARF_OK && r->code.version) { /* drafts are tried */
         s = tally(req, r, kept);
         run_count(req, z(type), run_status(&r->outcome));
@@ -429,7 +429,8 @@ static wharf_status show_own(wharf_req *req, const wharf_rec *rec, wharf_out *ou
     return WHARF_OK;
 }
 
-static wharf_status show(wharf_req *req, wharf_str id, uint32_t status, const char *message)
+static wharf_status workflow_run_show(
+    wharf_req *req, wharf_str id, uint32_t status, const char *message)
 {
     const wharf_rec *rec;
     wharf_status s = W->res->fetch(req, "workflow_run", id, 0, &rec);
@@ -504,7 +505,7 @@ wharf_status run_begin(wharf_req *req, struct run *r)
 }
 
 /* Checks an event of before against the triggers that would take it. */
-static wharf_status check_event(wharf_req *req, struct run *r, const wharf_json *event)
+static wharf_status workflow_run_check_event(wharf_req *req, struct run *r, const wharf_json *event)
 {
     wharf_str text = {"", 0};
     wharf_status s = trigger_event_faults(
@@ -523,15 +524,15 @@ wharf_status run_route(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
-        s = choose(req, body, &r);
+        s = workflow_run_choose(req, body, &r);
     if (s == WHARF_OK)
-        s = prepare(req, body, &r);
+        s = workflow_run_prepare(req, body, &r);
     if (s == WHARF_OK)
-        s = read_input(req, body, &r, &input);
+        s = workflow_run_read_input(req, body, &r, &input);
     if (s == WHARF_OK && is(z(r.by_hand->type), "manual"))
         s = trigger_check_input(req, r.code.triggers, r.input);
     if (s == WHARF_OK && is(z(r.by_hand->type), "event"))
-        s = check_event(req, &r, input);
+        s = workflow_run_check_event(req, &r, input);
     if (s != WHARF_OK)
         return s;
     r.actor = W->req->actor(req);
@@ -541,14 +542,14 @@ wharf_status run_route(wharf_req *req, void *arg)
             return W->err->fail(
                 req, ERR_VALIDATION_FAILED, "wait", "A draft is run while its caller waits");
         s = run_queue(req, &r, r.by_hand->type, run_reach(req), &id);
-        return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
+        return s == WHARF_OK ? workflow_run_show(req, id, 202, "Workflow run is queued") : s;
     }
     s = run_begin(req, &r);
     if (s == WHARF_OK)
         s = run_record(req, &r, r.by_hand->type, input);
     if (s != WHARF_OK)
         return s;
-    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run")
+    return r.outcome.end == WHARF_LUA_OK ? workflow_run_show(req, r.id, 200, "Workflow run")
                                          : run_problem(req, &r);
 }
 
@@ -569,5 +570,5 @@ wharf_status run_show_route(wharf_req *req, void *arg)
         return W->err->fail(req, ERR_NOT_FOUND, NULL, "There is no run %s", id.p);
     /* may the caller see it? */
     s = W->res->fetch(req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow);
-    return s == WHARF_OK ? show(req, id, 200, "Workflow run retrieved") : s;
+    return s == WHARF_OK ? workflow_run_show(req, id, 200, "Workflow run retrieved") : s;
 }

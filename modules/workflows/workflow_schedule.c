@@ -71,7 +71,7 @@ struct due {
     const wharf_json *trigger, *options;
 };
 
-static const wharf_json *trigger_of(wharf_req *req, const struct due *d)
+static const wharf_json *workflow_schedule_trigger_of(wharf_req *req, const struct due *d)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
@@ -122,11 +122,11 @@ static wharf_status overlaps(wharf_req *req, const struct due *d, bool *ret)
     return s;
 }
 
-static wharf_status start_run(wharf_req *req, const struct due *d)
+static wharf_status workflow_schedule_start_run(wharf_req *req, const struct due *d)
 {
     struct queued q = {.workflow_id = d->workflow_id,
         .type = "schedule",
-        .trigger = trigger_of(req, d),
+        .trigger = workflow_schedule_trigger_of(req, d),
         .order_key = queue_order_key(req, d->options, WHARF_S(""), WHARF_S("")),
         .input = tick_of(req, d)};
     wharf_out *rows = W->json->writer(req);
@@ -162,7 +162,7 @@ static wharf_status fire(wharf_req *req, struct due *d)
         return W->err->fail(req, ERR_INTERNAL, NULL, "a published schedule is none");
     if (d->at_us <= now &&
         (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up"))))
-        s = start_run(req, d);
+        s = workflow_schedule_start_run(req, d);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id),
         val_int(d->place), val_time(next), val_time(now)};
     if (s == WHARF_OK)

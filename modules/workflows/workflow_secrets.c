@@ -207,14 +207,15 @@ uint32_t secret_answer(
 
 /* ---- taken out ---- */
 
-static wharf_str hide(wharf_req *req, const struct secret *list, wharf_str text, bool cut)
+static wharf_str workflow_secrets_hide(
+    wharf_req *req, const struct secret *list, wharf_str text, bool cut)
 {
     return list ? flow_crypto->hide(req, list->hiding, text, cut) : text;
 }
 
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)
 {
-    return hide(req, list, text, false);
+    return workflow_secrets_hide(req, list, text, false);
 }
 
 wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str text)
@@ -223,19 +224,19 @@ wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str 
     bool reported = text.n >= more.n && !memcmp(text.p + text.n - more.n, more.p, more.n);
 
     if (!reported || !list)
-        return hide(req, list, text, true);
-    text = hide(req, list, (wharf_str){text.p, text.n - more.n}, true);
+        return workflow_secrets_hide(req, list, text, true);
+    text = workflow_secrets_hide(req, list, (wharf_str){text.p, text.n - more.n}, true);
     return W->mem->format(req, "%.*s%s", (int)text.n, text.p, more.p);
 }
 
 wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str text, size_t room)
 {
-    return hide(req, list, text, text.n + 4 >= room);
+    return workflow_secrets_hide(req, list, text, text.n + 4 >= room);
 }
 
 /* Hides a number: a secret of digits may have been made one; others with the same digits among
  * theirs are not meant. */
-static bool put_number(
+static bool workflow_secrets_put_number(
     wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
     char digits[24];
@@ -270,7 +271,7 @@ static void put_hidden(
             put_hidden(
                 req, list, out, object ? secrets_hide(req, list, W->json->key(m)).p : NULL, m);
         W->json->close(out);
-    } else if (type != WHARF_J_NUMBER || !put_number(req, list, out, key, v)) {
+    } else if (type != WHARF_J_NUMBER || !workflow_secrets_put_number(req, list, out, key, v)) {
         W->json->put(out, key, val_json(v));
     }
 }

@@ -14,7 +14,7 @@ static wharf_status no_workflow(wharf_req *req, wharf_str id, const char *path, 
         req, ERR_VALIDATION_FAILED, path, "%s %.*s", says, (int)id.n, id.n ? id.p : "");
 }
 
-static wharf_status choose(wharf_req *req, wharf_str workflow_id, const char *path)
+static wharf_status workflow_starts_choose(wharf_req *req, wharf_str workflow_id, const char *path)
 {
     const wharf_rec *rec;
     struct code code;
@@ -79,7 +79,7 @@ static wharf_status target_of(
     return s == WHARF_OK && !(*ret)->wrong ? secrets_load(req, workflow_id, &(*ret)->secrets) : s;
 }
 
-static void refuse(wharf_workflow_start *x, const char *code, const char *why)
+static void workflow_starts_refuse(wharf_workflow_start *x, const char *code, const char *why)
 {
     x->code = code;
     x->why = why;
@@ -87,28 +87,30 @@ static void refuse(wharf_workflow_start *x, const char *code, const char *why)
 
 /* Judges whether this run may be: after rounds of workflows that cause each other, for its place,
  * and by what the trigger says of its input. */
-static wharf_status judge(wharf_req *req, const struct target *t, wharf_workflow_start *x)
+static wharf_status workflow_starts_judge(
+    wharf_req *req, const struct target *t, wharf_workflow_start *x)
 {
     wharf_str text = WHARF_S("");
     wharf_status s;
 
     x->run_id = WHARF_S("");
-    refuse(x, t->wrong, t->why);
+    workflow_starts_refuse(x, t->wrong, t->why);
     if (x->code)
         return WHARF_OK;
     if (x->depth >= DEPTH_MAX)
-        refuse(x, "workflow.depth_exceeded", "Workflows caused each other five times in a row");
+        workflow_starts_refuse(
+            x, "workflow.depth_exceeded", "Workflows caused each other five times in a row");
     else if (!trigger_reaches(t->code.locations, x->location_id))
-        refuse(x, ERR_LOCATION_ACCESS, "The workflow is not for this location");
+        workflow_starts_refuse(x, ERR_LOCATION_ACCESS, "The workflow is not for this location");
     if (x->code)
         return WHARF_OK;
     s = trigger_input_faults(req, t->code.triggers, x->input, &text);
     if (s == WHARF_OK && text.n)
-        refuse(x, ERR_VALIDATION_FAILED, W->mem->dup(req, text.p, text.n).p);
+        workflow_starts_refuse(x, ERR_VALIDATION_FAILED, W->mem->dup(req, text.p, text.n).p);
     return s;
 }
 
-static const wharf_json *trigger_of(wharf_req *req, const wharf_workflow_start *x)
+static const wharf_json *workflow_starts_trigger_of(wharf_req *req, const wharf_workflow_start *x)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
@@ -123,12 +125,12 @@ static const wharf_json *trigger_of(wharf_req *req, const wharf_workflow_start *
     return v;
 }
 
-static wharf_status put_run(
+static wharf_status workflow_starts_put_run(
     wharf_req *req, wharf_out *rows, const struct target *t, wharf_workflow_start *x)
 {
     struct queued q = {.workflow_id = t->id,
         .type = "manual",
-        .trigger = trigger_of(req, x),
+        .trigger = workflow_starts_trigger_of(req, x),
         .location_id = x->location_id,
         .actor = x->cause_id,
         .event_id = x->event_id,
@@ -142,7 +144,8 @@ static wharf_status put_run(
     return s;
 }
 
-static wharf_status start(wharf_req *req, wharf_workflow_start *const *starts, size_t n)
+static wharf_status workflow_starts_start(
+    wharf_req *req, wharf_workflow_start *const *starts, size_t n)
 {
     wharf_out *rows = W->json->writer(req);
     struct target *targets = NULL, *t;
@@ -153,14 +156,14 @@ static wharf_status start(wharf_req *req, wharf_workflow_start *const *starts, s
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         s = target_of(req, starts[i]->workflow_id, &targets, &t);
         if (s == WHARF_OK)
-            s = judge(req, t, starts[i]);
+            s = workflow_starts_judge(req, t, starts[i]);
         if (s != WHARF_OK || starts[i]->code)
             continue;
-        s = put_run(req, rows, t, starts[i]);
+        s = workflow_starts_put_run(req, rows, t, starts[i]);
         made++;
     }
     return s == WHARF_OK && made ? queue_commit(req, rows, made) : s;
 }
 
 const wharf_workflows_runs_api workflows_runs = {
-    WHARF_HEAD(wharf_workflows_runs_api), choose, start};
+    WHARF_HEAD(wharf_workflows_runs_api), workflow_starts_choose, workflow_starts_start};

@@ -50,7 +50,8 @@ wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char 
         req, schema, ERR_WORKFLOW_TRIGGER_INVALID, W->mem->format(req, "%s.input_schema", path).p);
 }
 
-static wharf_status check_event(wharf_req *req, const wharf_json *t, const char *path)
+static wharf_status workflow_triggers_check_event(
+    wharf_req *req, const wharf_json *t, const char *path)
 {
     const wharf_json *events = W->json->get(t, "events"), *filter = W->json->get(t, "filter"),
                      *self = W->json->get(t, "self"), *list;
@@ -115,7 +116,7 @@ wharf_status trigger_check(
     if (is(type, "schedule"))
         return WHARF_OK;
     if (is(type, "event"))
-        return check_event(req, t, path);
+        return workflow_triggers_check_event(req, t, path);
     if (is(type, "http"))
         return http_check(req, t, path);
     if (is(type, "hook"))
@@ -211,7 +212,8 @@ struct listener {
     int64_t since_us; /* what happened before is not for it */
 };
 
-static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t *ret_n)
+static wharf_status workflow_triggers_read_listeners(
+    wharf_req *req, struct listener **ret, size_t *ret_n)
 {
     static const char sql[] = QUERY_LISTENERS;
     const wharf_val organization = val_text(W->req->organization(req));
@@ -260,7 +262,7 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
 
 /* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. *event: as
  * the workflow sees it. */
-static wharf_status wanted(
+static wharf_status workflow_triggers_wanted(
     wharf_req *req, const struct listener *l, const wharf_event **event, const wharf_json **ret)
 {
     const wharf_event *e = *event;
@@ -290,7 +292,8 @@ static wharf_status wanted(
     return s;
 }
 
-static const wharf_json *trigger_of(wharf_req *req, const wharf_json *t, const wharf_event *e)
+static const wharf_json *workflow_triggers_trigger_of(
+    wharf_req *req, const wharf_json *t, const wharf_event *e)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
@@ -306,13 +309,13 @@ static const wharf_json *trigger_of(wharf_req *req, const wharf_json *t, const w
     return v;
 }
 
-static wharf_status put_run(wharf_req *req, wharf_out *rows, struct listener *l,
+static wharf_status workflow_triggers_put_run(wharf_req *req, wharf_out *rows, struct listener *l,
     const wharf_json *trigger, const wharf_event *e)
 {
     wharf_status s = WHARF_OK;
     struct queued q = {.workflow_id = l->id,
         .type = "event",
-        .trigger = trigger_of(req, trigger, e),
+        .trigger = workflow_triggers_trigger_of(req, trigger, e),
         .location_id = e->location_id,
         .actor = e->actor_id,
         .event_id = e->id,
@@ -342,7 +345,8 @@ wharf_status event_step(
     size_t n_listeners = 0, made = 0;
     wharf_out *rows;
     const wharf_json *trigger;
-    wharf_status s = flow_rules ? read_listeners(req, &listeners, &n_listeners) : WHARF_OK;
+    wharf_status s = flow_rules ? workflow_triggers_read_listeners(req, &listeners, &n_listeners)
+                                : WHARF_OK;
 
     if (s != WHARF_OK || !n_listeners)
         return s;
@@ -352,10 +356,10 @@ wharf_status event_step(
         for (size_t k = 0; k < n_listeners && s == WHARF_OK; k++) {
             const wharf_event *e = events[i];
 
-            s = wanted(req, &listeners[k], &e, &trigger);
+            s = workflow_triggers_wanted(req, &listeners[k], &e, &trigger);
             if (s != WHARF_OK || !trigger)
                 continue;
-            s = put_run(req, rows, &listeners[k], trigger, e);
+            s = workflow_triggers_put_run(req, rows, &listeners[k], trigger, e);
             made++;
         }
     }

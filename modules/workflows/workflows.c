@@ -56,7 +56,7 @@ static const wharf_route routes[] = {
     {ROUTE_HTTP_DELETE, .handler = http_route, .arg = (void *)"DELETE"},
 };
 
-static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+static void workflows_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = W->service(self, "wharf.events", 1, 2);
     const wharf_lua_api *lua = W->service(self, "wharf.lua", 1, 5);
@@ -88,7 +88,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "workflows.runs", 1, 0, &workflows_runs);
 }
 
-static wharf_status start(wharf_plugin *self, wharf_req *req)
+static wharf_status workflows_start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
     flow_lua = W->service(self, "wharf.lua", 1, 12);
@@ -116,8 +116,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = workflows_declare,
+        .start = workflows_start};
 
     flow_host = host;
     return &desc;

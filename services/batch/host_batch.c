@@ -11,7 +11,7 @@
 #include "wharf/errors.h"
 #include "wharf/service/batch.h"
 
-static const struct resource *find(wharf_req *req, const char *name)
+static const struct resource *host_batch_find(wharf_req *req, const char *name)
 {
     const struct resource *res = engine_resource(req->engine, name);
 
@@ -29,7 +29,7 @@ static const wharf_json *b_definition(wharf_req *req, const char *resource)
 
 /* ---- whose hand it is ---- */
 
-static void unref(void *req)
+static void host_batch_unref(void *req)
 {
     principal_unref(((struct wharf_req *)req)->access.acting);
 }
@@ -54,7 +54,7 @@ static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_re
         return WHARF_OK;
     }
     if (!req->access.acting)
-        arena_on_end(req->arena, unref, req);
+        arena_on_end(req->arena, host_batch_unref, req);
     principal_unref(req->access.acting);
     req->access.who = req->access.acting = p;
     req_leave_organization(req);
@@ -352,7 +352,7 @@ static wharf_status b_check(wharf_req *req, const char *resource, const char *ac
     const wharf_str *ids, const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
 {
     static const uint32_t ops[] = {OP_CREATE, OP_UPDATE, OP_DELETE};
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_batch_find(req, resource);
     struct wharf_many *m;
 
     if (!res)
@@ -381,7 +381,7 @@ static wharf_status b_check(wharf_req *req, const char *resource, const char *ac
 static wharf_status b_apply(wharf_req *req, const char *resource, const char *action,
     const wharf_str *ids, const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_batch_find(req, resource);
     struct wharf_many *m;
     wharf_status s;
 
@@ -445,7 +445,7 @@ static bool says_how(const struct definition_list *list, wharf_str key)
     return str_starts(key, "include_") && !definition_filter(list, key);
 }
 
-static const struct list_query *read_filters(
+static const struct list_query *host_batch_read_filters(
     wharf_req *req, const struct resource *res, const wharf_json *filters, size_t most)
 {
     struct query_options o = {
@@ -483,8 +483,9 @@ static const struct list_query *read_filters(
     return req->problems.n ? NULL : q;
 }
 
-static wharf_status read_ids(wharf_req *req, const struct resource *res, const struct list_query *q,
-    const struct narrowing *narrow, const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status host_batch_read_ids(wharf_req *req, const struct resource *res,
+    const struct list_query *q, const struct narrowing *narrow, const wharf_str **ret_ids,
+    size_t *ret_n)
 {
     wharf_str *ids;
     struct sql s;
@@ -505,7 +506,7 @@ static wharf_status read_ids(wharf_req *req, const struct resource *res, const s
 static wharf_status filtered_ids(wharf_req *req, const struct resource *res,
     const wharf_json *filters, size_t most, const wharf_str **ret_ids, size_t *ret_n)
 {
-    const struct list_query *q = res ? read_filters(req, res, filters, most) : NULL;
+    const struct list_query *q = res ? host_batch_read_filters(req, res, filters, most) : NULL;
     struct narrowing narrow;
 
     *ret_n = 0;
@@ -516,7 +517,7 @@ static wharf_status filtered_ids(wharf_req *req, const struct resource *res,
     if (!narrow_rows_of(req, res, str_z(""), &narrow) ||
         (q->n_terms && !search_found(req, res, (struct list_query *)q)))
         return req_failed(req);
-    return read_ids(req, res, q, &narrow, ret_ids, ret_n);
+    return host_batch_read_ids(req, res, q, &narrow, ret_ids, ret_n);
 }
 
 static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters,
@@ -524,7 +525,8 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
 {
     const struct query_pair *pairs = req->head.pairs;
     size_t n = req->head.n_pairs;
-    wharf_status s = filtered_ids(req, find(req, resource), filters, most, ret_ids, ret_n);
+    wharf_status s = filtered_ids(
+        req, host_batch_find(req, resource), filters, most, ret_ids, ret_n);
 
     req->head.pairs = pairs;
     req->head.n_pairs = n;
@@ -534,7 +536,7 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
 static wharf_status b_below(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
     const wharf_str **ret_ids, size_t *ret_n)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_batch_find(req, resource);
     struct list_query q = {.columns = "t.id", .page = 1, .limit = (int64_t)most};
     struct narrowing narrow;
 
@@ -545,7 +547,7 @@ static wharf_status b_below(wharf_req *req, const char *resource, wharf_str pare
     q.order = res->def->list.order;
     if (!narrow_rows_of(req, res, parent_id, &narrow))
         return req_failed(req);
-    return read_ids(req, res, &q, &narrow, ret_ids, ret_n);
+    return host_batch_read_ids(req, res, &q, &narrow, ret_ids, ret_n);
 }
 
 /* Finds the first row of a query without limits of its own; looks for one more, to know whether it
@@ -578,7 +580,7 @@ static wharf_status find_row(wharf_req *req, const struct resource *res,
 static wharf_status b_find(wharf_req *req, const char *resource, const char *const *filters,
     const wharf_str *values, size_t n, wharf_str *ret_id, bool *ret_several)
 {
-    const struct resource *res = find(req, resource);
+    const struct resource *res = host_batch_find(req, resource);
     const struct filter **named = ARENA_ARRAY(req->arena, const struct filter *, n + 1);
     const struct condition *all;
 
@@ -605,7 +607,7 @@ static wharf_status b_match(wharf_req *req, const char *resource, const char *fi
 
 /* ---- showing ---- */
 
-static PGresult *read_rows(
+static PGresult *host_batch_read_rows(
     wharf_req *req, const struct resource *res, const wharf_str *ids, size_t n)
 {
     struct sql s;
@@ -623,7 +625,7 @@ static PGresult *read_rows(
     return req_query_sql(req, &s);
 }
 
-static enum datetime_format format_of(const char *word)
+static enum datetime_format host_batch_format_of(const char *word)
 {
     return !strcmp(word, "epoch")          ? DATETIME_EPOCH
            : !strcmp(word, "epoch_millis") ? DATETIME_EPOCH_MILLIS
@@ -633,10 +635,10 @@ static enum datetime_format format_of(const char *word)
 static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
     const char *format, wharf_out *const *outs)
 {
-    const struct resource *res = find(req, resource);
-    PGresult *r = res ? read_rows(req, res, ids, n) : NULL;
+    const struct resource *res = host_batch_find(req, resource);
+    PGresult *r = res ? host_batch_read_rows(req, res, ids, n) : NULL;
     struct view view = {.in = IN_RETRIEVE,
-        .datetime = format_of(format),
+        .datetime = host_batch_format_of(format),
         .who = &req->access.who->access,
         .writer = res && req_may_write(&req->access, res)};
     struct wharf_rec **recs;

@@ -12,7 +12,7 @@
 enum { PAGE = 500 };
 
 /* Opens the store as the settings say, for one check. Returns NULL after fail(). */
-static struct blob_store *open_store(struct wharf_verify *v, struct net_client **ret_net)
+static struct blob_store *blob_check_open_store(struct wharf_verify *v, struct net_client **ret_net)
 {
     wharf_str why = {"", 0};
     struct blob_store *store = NULL;
@@ -34,7 +34,7 @@ struct reading {
     struct blob_store *store;
 };
 
-static bool read_one(void *arg, const char *hash)
+static bool blob_check_read_one(void *arg, const char *hash)
 {
     struct reading *r = arg;
     enum blob_status status = blob_verify(r->store, hash);
@@ -52,14 +52,14 @@ static bool read_one(void *arg, const char *hash)
 static wharf_status checksums(wharf_verify *v, const wharf_verify_api *api, void *arg)
 {
     struct net_client *net;
-    struct reading r = {v, open_store(v, &net)};
+    struct reading r = {v, blob_check_open_store(v, &net)};
     wharf_status s = WHARF_OK;
 
     (void)arg;
     if (!r.store)
         return WHARF_UNAVAILABLE;
     verify_let_go(v);
-    if (blob_walk(r.store, INT32_MIN, read_one, &r) != BLOB_OK)
+    if (blob_walk(r.store, INT32_MIN, blob_check_read_one, &r) != BLOB_OK)
         s = api->fail(v, "the store of files can't be listed; see that it can be reached");
     blob_close(r.store);
     net_stop(net);
@@ -86,7 +86,7 @@ struct page {
     bool gone;
 };
 
-static wharf_status look(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
+static wharf_status blob_check_look(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
 {
     struct page *p = arg;
     uint64_t size;
@@ -116,7 +116,7 @@ static wharf_status still_there(wharf_verify *v, const wharf_val *values, size_t
 
 /* Tells of the objects that are missing while a row of now names them: those whose last row went
  * while the page was looked at were erased behind it. */
-static wharf_status tell_absent(struct wharf_verify *v, struct page *p)
+static wharf_status blob_check_tell_absent(struct wharf_verify *v, struct page *p)
 {
     static const char sql[] = "SELECT id FROM wharf.file WHERE organization_id = $1 AND id = $2 "
                               "AND (expires_at IS NULL OR expires_at > wharf.now())";
@@ -159,10 +159,11 @@ static wharf_status look_at_pages(struct wharf_verify *v, struct blob_store *sto
         arena_free(used);
         p->store = store;
         p->n = p->n_absent = 0;
-        s = verify_anew(v) ? verify_api.each(v, sql, &after, 1, look, p) : WHARF_UNAVAILABLE;
+        s = verify_anew(v) ? verify_api.each(v, sql, &after, 1, blob_check_look, p)
+                           : WHARF_UNAVAILABLE;
         verify_api.looked(v, p->n);
         if (s == WHARF_OK)
-            s = tell_absent(v, p);
+            s = blob_check_tell_absent(v, p);
     }
     arena_free(p->arena);
     return s;
@@ -171,7 +172,7 @@ static wharf_status look_at_pages(struct wharf_verify *v, struct blob_store *sto
 static wharf_status objects(wharf_verify *v, const wharf_verify_api *api, void *arg)
 {
     struct net_client *net;
-    struct blob_store *store = open_store(v, &net);
+    struct blob_store *store = blob_check_open_store(v, &net);
     wharf_status s;
 
     (void)api;

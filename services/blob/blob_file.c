@@ -52,30 +52,30 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status)
 
 /* ---- rows ---- */
 
-static wharf_str text_at(struct arena *a, const PGresult *r, int column)
+static wharf_str blob_file_text_at(struct arena *a, const PGresult *r, int column)
 {
     return arena_dup(a, PQgetvalue(r, 0, column), (size_t)PQgetlength(r, 0, column));
 }
 
-static int64_t number_at(const PGresult *r, int column, int64_t fallback)
+static int64_t blob_file_number_at(const PGresult *r, int column, int64_t fallback)
 {
     return PQgetisnull(r, 0, column) ? fallback : strtoll(PQgetvalue(r, 0, column), NULL, 10);
 }
 
-static void read_row(struct arena *a, const PGresult *r, struct file_row *row)
+static void blob_file_read_row(struct arena *a, const PGresult *r, struct file_row *row)
 {
-    *row = (struct file_row){.organization = text_at(a, r, 0),
-        .id = text_at(a, r, 1),
-        .name = text_at(a, r, 2),
-        .type = text_at(a, r, 3),
-        .hash = text_at(a, r, 4),
+    *row = (struct file_row){.organization = blob_file_text_at(a, r, 0),
+        .id = blob_file_text_at(a, r, 1),
+        .name = blob_file_text_at(a, r, 2),
+        .type = blob_file_text_at(a, r, 3),
+        .hash = blob_file_text_at(a, r, 4),
         .stored = PQgetvalue(r, 0, 5)[0] == 't',
-        .size = number_at(r, 6, 0),
-        .want_size = number_at(r, 7, -1),
-        .max_size = number_at(r, 8, -1),
-        .expires_us = number_at(r, 9, 0),
-        .stored_us = number_at(r, 10, 0),
-        .md5 = text_at(a, r, 11)};
+        .size = blob_file_number_at(r, 6, 0),
+        .want_size = blob_file_number_at(r, 7, -1),
+        .max_size = blob_file_number_at(r, 8, -1),
+        .expires_us = blob_file_number_at(r, 9, 0),
+        .stored_us = blob_file_number_at(r, 10, 0),
+        .md5 = blob_file_text_at(a, r, 11)};
 }
 
 static struct sql_arg arg_int(struct arena *a, int64_t v)
@@ -92,7 +92,7 @@ static struct sql_arg arg_time(struct arena *a, int64_t us)
     return (struct sql_arg){s.p, s.n};
 }
 
-static struct sql_arg arg(wharf_str s)
+static struct sql_arg blob_file_arg(wharf_str s)
 {
     return (struct sql_arg){s.p, s.n};
 }
@@ -136,9 +136,10 @@ static wharf_status insert_stored(
         return s;
     row->hash = arena_dupz(a, id.hash);
     row->size = (int64_t)id.size;
-    const struct sql_arg args[] = {arg(row->organization), arg(row->id), arg_time(a, req->now_us),
-        arg(str_z(req->plugin ? req->plugin->name : "wharf")), arg(row->name), arg(row->type),
-        arg_int(a, row->size), arg(row->hash), arg_time(a, row->expires_us)};
+    const struct sql_arg args[] = {blob_file_arg(row->organization), blob_file_arg(row->id),
+        arg_time(a, req->now_us), blob_file_arg(str_z(req->plugin ? req->plugin->name : "wharf")),
+        blob_file_arg(row->name), blob_file_arg(row->type), arg_int(a, row->size),
+        blob_file_arg(row->hash), arg_time(a, row->expires_us)};
 
     return req_query(req,
                INSERT_TOKEN "INSERT INTO wharf.file (organization_id, id, created_at, plugin, "
@@ -150,7 +151,7 @@ static wharf_status insert_stored(
                : WHARF_UNAVAILABLE;
 }
 
-static void new_row(
+static void blob_file_new_row(
     struct wharf_req *req, wharf_str name, wharf_str type, int64_t expires_us, struct file_row *row)
 {
     char id[ID_MAX];
@@ -172,7 +173,7 @@ wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str nam
 {
     wharf_status s;
 
-    new_row(req, name, type, expires_us, ret_row);
+    blob_file_new_row(req, name, type, expires_us, ret_row);
     if (req_begin(req) != WHARF_OK) {
         blob_put_abort(p);
         return WHARF_UNAVAILABLE;
@@ -193,13 +194,14 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
     struct arena *a = req->arena;
     static const struct sql_arg none = {NULL, 0};
 
-    new_row(req, name, type, expires_us, ret_row);
+    blob_file_new_row(req, name, type, expires_us, ret_row);
     ret_row->want_size = want_size;
     ret_row->max_size = max_size;
-    const struct sql_arg args[] = {arg(ret_row->organization), arg(ret_row->id),
-        arg_time(a, req->now_us), arg(str_z(req->plugin ? req->plugin->name : "wharf")),
-        arg(ret_row->name), arg(ret_row->type), want_size < 0 ? none : arg_int(a, want_size),
-        max_size < 0 ? none : arg_int(a, max_size), arg_time(a, expires_us)};
+    const struct sql_arg args[] = {blob_file_arg(ret_row->organization), blob_file_arg(ret_row->id),
+        arg_time(a, req->now_us), blob_file_arg(str_z(req->plugin ? req->plugin->name : "wharf")),
+        blob_file_arg(ret_row->name), blob_file_arg(ret_row->type),
+        want_size < 0 ? none : arg_int(a, want_size), max_size < 0 ? none : arg_int(a, max_size),
+        arg_time(a, expires_us)};
 
     return req_query(req,
                INSERT_TOKEN "INSERT INTO wharf.file (organization_id, id, created_at, plugin, "
@@ -214,7 +216,8 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
 wharf_status file_find_of(
     struct wharf_req *req, wharf_str organization, wharf_str id, struct file_row *ret_row)
 {
-    const struct sql_arg args[] = {arg(organization), arg(id), arg_time(req->arena, req->now_us)};
+    const struct sql_arg args[] = {
+        blob_file_arg(organization), blob_file_arg(id), arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
         "SELECT " COLUMNS " FROM wharf.file f WHERE organization_id = $1 AND id = $2 AND "
         "(expires_at IS NULL OR expires_at > $3::timestamptz)",
@@ -224,7 +227,7 @@ wharf_status file_find_of(
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) == 0)
         return WHARF_NOT_FOUND;
-    read_row(req->arena, r, ret_row);
+    blob_file_read_row(req->arena, r, ret_row);
     return WHARF_OK;
 }
 
@@ -264,8 +267,9 @@ wharf_status file_remove(struct wharf_req *req, wharf_str id)
         "organization_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED)) RETURNING id, linked_at) DELETE "
         "FROM wharf.token t USING gone WHERE t.hash = " TOKEN_OF(
             "gone.id") " RETURNING gone.linked_at";
-    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
-        arg(id), arg(str_z(arrival_heard(req) ? "t" : "f"))};
+    const struct sql_arg args[] = {
+        blob_file_arg(req->access.who ? req->access.who->organization : str_z("")),
+        blob_file_arg(id), blob_file_arg(str_z(arrival_heard(req) ? "t" : "f"))};
 
     return end_links(req, id, req_query(req, sql, args, 3));
 }
@@ -285,9 +289,9 @@ static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, 
 static wharf_status mark_stored(struct wharf_req *req, const struct file_row *row,
     const struct blob_id *id, const char *md5, wharf_str *ret_refused)
 {
-    const struct sql_arg args[] = {arg(row->organization), arg(row->id), {id->hash, BLOB_HASH},
-        arg_int(req->arena, (int64_t)id->size), arg_time(req->arena, req->now_us),
-        {md5[0] ? md5 : NULL, strlen(md5)}};
+    const struct sql_arg args[] = {blob_file_arg(row->organization), blob_file_arg(row->id),
+        {id->hash, BLOB_HASH}, arg_int(req->arena, (int64_t)id->size),
+        arg_time(req->arena, req->now_us), {md5[0] ? md5 : NULL, strlen(md5)}};
     PGresult *r = req_query(req,
         "UPDATE wharf.file SET state = 'stored', hash = $3, size = $4::bigint, stored_at = "
         "$5::timestamptz, md5 = $6, expires_at = NULL WHERE organization_id = $1 AND id = $2 AND "
@@ -300,13 +304,15 @@ static wharf_status mark_stored(struct wharf_req *req, const struct file_row *ro
         return req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
     if (!PQgetisnull(r, 0, 0) && tell_job(req, row, PQgetvalue(r, 0, 0)) != WHARF_OK)
         return WHARF_UNAVAILABLE;
-    return arrival_tell(req, text_at(req->arena, r, 1), row->organization, row->id, ret_refused);
+    return arrival_tell(
+        req, blob_file_text_at(req->arena, r, 1), row->organization, row->id, ret_refused);
 }
 
 wharf_status file_retire(struct wharf_req *req, wharf_str id, int64_t expires_us)
 {
-    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
-        arg(id), arg_time(req->arena, expires_us)};
+    const struct sql_arg args[] = {
+        blob_file_arg(req->access.who ? req->access.who->organization : str_z("")),
+        blob_file_arg(id), arg_time(req->arena, expires_us)};
     PGresult *r = req_query(req,
         "WITH kept AS (UPDATE wharf.file SET expires_at = $3::timestamptz WHERE organization_id = "
         "$1 AND id = $2 RETURNING id, linked_at) "
@@ -320,7 +326,8 @@ wharf_status file_retire(struct wharf_req *req, wharf_str id, int64_t expires_us
 wharf_status file_set_type(struct wharf_req *req, wharf_str id, wharf_str type)
 {
     const struct sql_arg args[] = {
-        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id), arg(type)};
+        blob_file_arg(req->access.who ? req->access.who->organization : str_z("")),
+        blob_file_arg(id), blob_file_arg(type)};
 
     return req_query(req, "UPDATE wharf.file SET type = $3 WHERE organization_id = $1 AND id = $2",
                args, 3)
@@ -331,7 +338,8 @@ wharf_status file_set_type(struct wharf_req *req, wharf_str id, wharf_str type)
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
 {
     const struct sql_arg args[] = {
-        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id), arg(job)};
+        blob_file_arg(req->access.who ? req->access.who->organization : str_z("")),
+        blob_file_arg(id), blob_file_arg(job)};
 
     return req_query(req,
                "UPDATE wharf.file SET announce = $3 WHERE organization_id = $1 AND id = $2 AND "
@@ -414,7 +422,7 @@ wharf_status file_link(struct wharf_req *req, const struct file_row *row, const 
     return WHARF_OK;
 }
 
-static bool refuse(struct wharf_req *req, const char *code)
+static bool blob_file_refuse(struct wharf_req *req, const char *code)
 {
     req_fail(req, code, NULL, NULL);
     return false;
@@ -447,23 +455,23 @@ bool file_link_check(
     int64_t expires_s;
 
     if (found)
-        read_row(req->arena, looked_up, ret_row);
+        blob_file_read_row(req->arena, looked_up, ret_row);
     if (!req_param(req, "op", &given_op) || !str_eqz(given_op, op) ||
         !req_param(req, "sig", &sig) || sig.n != FILE_SIGNATURE || !req_param(req, "exp", &exp) ||
         !read_expiry(exp, &expires_s))
-        return refuse(req, ERR_SIGNATURE_INVALID);
+        return blob_file_refuse(req, ERR_SIGNATURE_INVALID);
     for (int i = 0; i < 2; i++) {
         file_sign(PQgetvalue(looked_up, 0, N_COLUMNS + i), op, id, expires_s,
             found ? ret_row->name : str_z(""), right);
         good |= sodium_memcmp(right, sig.p, FILE_SIGNATURE) == 0;
     }
     if (!found)
-        return refuse(req, ERR_NOT_FOUND);
+        return blob_file_refuse(req, ERR_NOT_FOUND);
     if (!good)
-        return refuse(req, ERR_SIGNATURE_INVALID);
+        return blob_file_refuse(req, ERR_SIGNATURE_INVALID);
     if (req->now_us >= expires_s * 1000000)
-        return refuse(req, ERR_SIGNATURE_EXPIRED);
+        return blob_file_refuse(req, ERR_SIGNATURE_EXPIRED);
     if (ret_row->expires_us && ret_row->expires_us <= req->now_us)
-        return refuse(req, ERR_NOT_FOUND);
+        return blob_file_refuse(req, ERR_NOT_FOUND);
     return true;
 }

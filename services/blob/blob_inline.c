@@ -72,7 +72,7 @@ static enum inline_end read_base64(
 
 /* ---- data URIs ---- */
 
-static int hex_value(char c)
+static int blob_inline_hex_value(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -89,9 +89,10 @@ static enum inline_end read_escaped(wharf_str text, inline_take_fn *take, void *
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
 
-        if (c == '%' && text.n - i > 2 && hex_value(text.p[i + 1]) >= 0 &&
-            hex_value(text.p[i + 2]) >= 0) {
-            c = (unsigned char)(hex_value(text.p[i + 1]) << 4 | hex_value(text.p[i + 2]));
+        if (c == '%' && text.n - i > 2 && blob_inline_hex_value(text.p[i + 1]) >= 0 &&
+            blob_inline_hex_value(text.p[i + 2]) >= 0) {
+            c = (unsigned char)(blob_inline_hex_value(text.p[i + 1]) << 4 |
+                                blob_inline_hex_value(text.p[i + 2]));
             i += 2;
         }
         out[n++] = c;

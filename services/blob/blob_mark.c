@@ -25,7 +25,7 @@ static const char adopt_sql[] =
     "UPDATE SET value = excluded.value, updated_at = now()";
 
 /* Reads the mark of the folder. Returns 0, ENOENT when it has none, or another errno. */
-static int read_file(const struct blob_store *s, char ret[MARK_HEX + 1])
+static int blob_mark_read_file(const struct blob_store *s, char ret[MARK_HEX + 1])
 {
     int fd = openat(s->objects_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, ret, MARK_HEX) : -1;
@@ -63,7 +63,8 @@ static int make_file(const struct blob_store *s, const char *mark)
 }
 
 /* Reads the mark of the database; empty: it knows no folder. */
-static bool read_row(PGconn *conn, char ret[MARK_HEX + 1], struct arena *a, wharf_str *ret_error)
+static bool blob_mark_read_row(
+    PGconn *conn, char ret[MARK_HEX + 1], struct arena *a, wharf_str *ret_error)
 {
     PGresult *r = PQexec(conn, read_sql);
     bool good = PQresultStatus(r) == PGRES_TUPLES_OK;
@@ -78,7 +79,7 @@ static bool read_row(PGconn *conn, char ret[MARK_HEX + 1], struct arena *a, whar
     return good;
 }
 
-static bool write_row(
+static bool blob_mark_write_row(
     PGconn *conn, const char *sql, const char *mark, struct arena *a, wharf_str *ret_error)
 {
     PGresult *r = PQexecParams(conn, sql, 1, NULL, &mark, NULL, NULL, 0);
@@ -91,7 +92,8 @@ static bool write_row(
     return good;
 }
 
-static bool differ(const struct blob_store *s, int error, struct arena *a, wharf_str *ret_error)
+static bool blob_mark_differ(
+    const struct blob_store *s, int error, struct arena *a, wharf_str *ret_error)
 {
     *ret_error = arena_printf(a,
         "the folder of files, %s (blob.dir), is not the one of this database: it has %s. All "
@@ -101,17 +103,17 @@ static bool differ(const struct blob_store *s, int error, struct arena *a, wharf
     return false;
 }
 
-/* Makes the mark of the folder where that is wanted. Returns as read_file() does. */
-static int file_of(
+/* Makes the mark of the folder where that is wanted. Returns as blob_mark_read_file() does. */
+static int blob_mark_file_of(
     const struct blob_store *s, enum blob_mark_how how, const char *known, char ret[MARK_HEX + 1])
 {
-    int error = read_file(s, ret);
+    int error = blob_mark_read_file(s, ret);
     bool make = how >= BLOB_MARK_COPY || (how == BLOB_MARK_MAKE && !known[0]);
 
     if (error != ENOENT || !make)
         return error;
     error = make_file(s, how == BLOB_MARK_COPY ? known : "");
-    return error ? error : read_file(s, ret);
+    return error ? error : blob_mark_read_file(s, ret);
 }
 
 bool blob_mark(PGconn *conn, const struct blob_store *s, enum blob_mark_how how, struct arena *a,
@@ -122,9 +124,9 @@ bool blob_mark(PGconn *conn, const struct blob_store *s, enum blob_mark_how how,
 
     if (s->driver != &blob_dir)
         return true;
-    if (!read_row(conn, known, a, ret_error))
+    if (!blob_mark_read_row(conn, known, a, ret_error))
         return false;
-    error = file_of(s, how, known, here);
+    error = blob_mark_file_of(s, how, known, here);
     if (error && error != ENOENT) {
         *ret_error = arena_printf(a,
             "the mark of the folder of files, %s/objects/%s, can't be %s: "
@@ -135,8 +137,9 @@ bool blob_mark(PGconn *conn, const struct blob_store *s, enum blob_mark_how how,
     if (!known[0] && how == BLOB_MARK_LOOK)
         return true;
     if (!error && how != BLOB_MARK_LOOK &&
-        (!write_row(conn, how == BLOB_MARK_ADOPT ? adopt_sql : make_sql, here, a, ret_error) ||
-            !read_row(conn, known, a, ret_error)))
+        (!blob_mark_write_row(
+             conn, how == BLOB_MARK_ADOPT ? adopt_sql : make_sql, here, a, ret_error) ||
+            !blob_mark_read_row(conn, known, a, ret_error)))
         return false;
-    return (!error && strcmp(known, here) == 0) || differ(s, error, a, ret_error);
+    return (!error && strcmp(known, here) == 0) || blob_mark_differ(s, error, a, ret_error);
 }

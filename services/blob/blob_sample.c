@@ -8,7 +8,7 @@
 
 const char blob_sample_sql[] = QUERY_BLOB_SAMPLE;
 
-static bool mark_lost(PGconn *conn, const char *hash)
+static bool blob_sample_mark_lost(PGconn *conn, const char *hash)
 {
     static const char sql[] =
         "UPDATE wharf.file SET damage = 'lost', read_at = wharf.now() WHERE hash = $1 AND state = "
@@ -45,7 +45,7 @@ bool blob_sample(
             continue;
         if (!ret_sampled->lost++)
             snprintf(ret_sampled->first, sizeof(ret_sampled->first), "%s", hash);
-        good = !note || mark_lost(conn, hash);
+        good = !note || blob_sample_mark_lost(conn, hash);
     }
     PQclear(r);
     return good;

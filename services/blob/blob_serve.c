@@ -12,7 +12,7 @@
 /* ---- ranges ---- */
 
 /* Reads digits, no sign, no overflow. Returns false when there are none. */
-static bool digits(const char **p, uint64_t *ret)
+static bool blob_serve_digits(const char **p, uint64_t *ret)
 {
     uint64_t v = 0;
     size_t n = strspn(*p, "0123456789");
@@ -37,10 +37,10 @@ enum range_kind range_read(
     if (!range || strncasecmp(range, "bytes=", 6) != 0)
         return RANGE_ALL;
     range += 6;
-    has_first = digits(&range, &first);
+    has_first = blob_serve_digits(&range, &first);
     if (*range++ != '-')
         return RANGE_ALL;
-    has_last = digits(&range, &last);
+    has_last = blob_serve_digits(&range, &last);
     if (*range || (!has_first && !has_last) || (has_first && has_last && last < first))
         return RANGE_ALL;
     if (!has_first) { /* the last so many bytes */
@@ -165,7 +165,7 @@ bool file_said(struct arena *a, const struct file_row *row, bool attachment, wha
 /* ---- conditions ---- */
 
 /* Tells whether If-None-Match lists the tag: a list of tags, weak ones too, or '*'. */
-static bool listed(const char *header, wharf_str etag)
+static bool blob_serve_listed(const char *header, wharf_str etag)
 {
     for (const char *p = header; p && *p;) {
         size_t n;
@@ -232,7 +232,7 @@ wharf_status file_serve(
         length = 0;
         break;
     }
-    if (wish->if_none_match.p && listed(wish->if_none_match.p, s->etag))
+    if (wish->if_none_match.p && blob_serve_listed(wish->if_none_match.p, s->etag))
         s->status = 304;
     s->length = length;
     if (s->status < 300 && file_open(req, row, s->first, length, &s->fd, &s->at) != WHARF_OK)

@@ -320,7 +320,7 @@ enum blob_status blob_walk(struct blob_store *s, int64_t age_s, blob_walk_fn *fn
     return s->driver->walk(s, age_s, fn, arg);
 }
 
-static enum blob_status compare(int fd, uint64_t at, uint64_t size, const char *hash)
+static enum blob_status blob_store_compare(int fd, uint64_t at, uint64_t size, const char *hash)
 {
     unsigned char raw[EVP_MAX_MD_SIZE];
     char hex[BLOB_HASH + 1];
@@ -341,7 +341,7 @@ enum blob_status blob_verify(struct blob_store *s, const char *hash)
         status = blob_get(s, hash, 0, size, &fd, &at);
     if (status != BLOB_OK)
         return status;
-    status = compare(fd, at, size, hash);
+    status = blob_store_compare(fd, at, size, hash);
     close(fd);
     return status;
 }

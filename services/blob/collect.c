@@ -32,7 +32,7 @@ static const char lock_sql[] =
     "SELECT pg_advisory_xact_lock(hashtextextended('wharf.blob' || $1, 0))";
 static const char named_sql[] = "SELECT 1 FROM wharf.file WHERE hash = $1 LIMIT 1";
 
-static int64_t rows_of(const struct collecting *c, const char *sql, const char *value)
+static int64_t collect_rows_of(const struct collecting *c, const char *sql, const char *value)
 {
     return c->db->rows(c->db->arg, sql, value);
 }
@@ -41,15 +41,15 @@ static int64_t rows_of(const struct collecting *c, const char *sql, const char *
  * lock is committed and seen, or was given up. */
 static bool erase_locked(struct collecting *c, const char *hash)
 {
-    int64_t named = rows_of(c, no_backup_sql, FILE_BACKUP_LOCK);
+    int64_t named = collect_rows_of(c, no_backup_sql, FILE_BACKUP_LOCK);
 
     if (named <= 0) {
         c->done->held = named == 0;
         return named == 0;
     }
-    if (rows_of(c, lock_sql, hash) < 0)
+    if (collect_rows_of(c, lock_sql, hash) < 0)
         return false;
-    named = rows_of(c, named_sql, hash);
+    named = collect_rows_of(c, named_sql, hash);
     if (named != 0)
         return named > 0;
     fault_point("file.erase");
@@ -62,7 +62,7 @@ static bool erase_locked(struct collecting *c, const char *hash)
 static bool consider(void *arg, const char *hash)
 {
     struct collecting *c = arg;
-    int64_t named = rows_of(c, named_sql, hash);
+    int64_t named = collect_rows_of(c, named_sql, hash);
 
     if (named != 0) {
         c->ok = named > 0;
@@ -88,20 +88,24 @@ static const char awaited_sql[] = "SELECT 1 FROM wharf.file WHERE " NAMED " AND 
  * noted there. */
 static bool erase_copy(struct collecting *c, const struct direct_name *name, const char *value)
 {
-    int64_t linked = rows_of(c, copied_sql, value) < 0 ? -1 : rows_of(c, linked_sql, value);
+    int64_t linked = collect_rows_of(c, copied_sql, value) < 0
+                         ? -1
+                         : collect_rows_of(c, linked_sql, value);
 
     if (linked != 0)
         return linked > 0;
-    if (blob_direct_erase(c->store, name, false) != BLOB_OK || rows_of(c, unlink_sql, value) < 0)
+    if (blob_direct_erase(c->store, name, false) != BLOB_OK ||
+        collect_rows_of(c, unlink_sql, value) < 0)
         return false;
     c->done->objects++;
     return true;
 }
 
 /* Erases an upload that nobody awaits. Its file is never awaited again: no lock. */
-static bool erase_upload(struct collecting *c, const struct direct_name *name, const char *value)
+static bool collect_erase_upload(
+    struct collecting *c, const struct direct_name *name, const char *value)
 {
-    int64_t awaited = rows_of(c, awaited_sql, value);
+    int64_t awaited = collect_rows_of(c, awaited_sql, value);
 
     if (awaited != 0)
         return awaited > 0;
@@ -120,7 +124,7 @@ static bool consider_direct(void *arg, const struct direct_name *name)
     snprintf(value, sizeof(value), "%.*s/%.*s/%s", STR_ARG(name->organization), STR_ARG(name->file),
         moment);
     if (name->kind == DIRECT_UPLOAD) {
-        c->ok = erase_upload(c, name, value);
+        c->ok = collect_erase_upload(c, name, value);
         return c->ok;
     }
     c->ok = c->db->step(c->db->arg, TX_BEGIN) && erase_copy(c, name, value);
@@ -145,7 +149,7 @@ bool file_collect(const struct file_database *db, struct blob_store *store, int6
 
     memset(ret, 0, sizeof(*ret));
     time_format_iso(now_us, now);
-    gone = rows_of(&c,
+    gone = collect_rows_of(&c,
         "WITH gone AS (DELETE FROM wharf.file WHERE expires_at <= $1::timestamptz RETURNING id) "
         "DELETE FROM wharf.token t USING gone WHERE t.hash = sha256(convert_to('file:' || gone.id, "
         "'UTF8'))",

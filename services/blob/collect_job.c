@@ -16,7 +16,7 @@ static void warn(const struct wharf_req *req, const struct db_error *e)
     log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.collect", "%s", e->message);
 }
 
-static int64_t rows_of(void *arg, const char *sql, const char *value)
+static int64_t collect_job_rows_of(void *arg, const char *sql, const char *value)
 {
     struct wharf_req *req = arg;
     struct sql_arg args[1] = {{value, strlen(value)}};
@@ -33,7 +33,7 @@ static int64_t rows_of(void *arg, const char *sql, const char *value)
     return n;
 }
 
-static bool step(void *arg, enum tx_step what)
+static bool collect_job_step(void *arg, enum tx_step what)
 {
     struct wharf_req *req = arg;
     struct db_conn *db = req->thread->db;
@@ -51,7 +51,7 @@ static bool step(void *arg, enum tx_step what)
 
 wharf_status file_collect_job(struct wharf_req *req, void *arg)
 {
-    const struct file_database db = {rows_of, step, req};
+    const struct file_database db = {collect_job_rows_of, collect_job_step, req};
     struct file_collected done;
     bool good = file_collect(
         &db, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);

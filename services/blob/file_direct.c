@@ -8,7 +8,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-static struct direct_name copy_of(wharf_str organization, wharf_str id)
+static struct direct_name file_direct_copy_of(wharf_str organization, wharf_str id)
 {
     return (struct direct_name){DIRECT_COPY, organization, id};
 }
@@ -24,7 +24,7 @@ static bool copy_is_fresh(struct wharf_req *req, const struct file_row *row)
 {
     static const char sql[] = "SELECT 1 FROM wharf.file WHERE organization_id = $1 AND id = $2 "
                               "AND linked_at > $3::timestamptz";
-    const struct direct_name name = copy_of(row->organization, row->id);
+    const struct direct_name name = file_direct_copy_of(row->organization, row->id);
     const struct sql_arg args[] = {text_arg(row->organization), text_arg(row->id),
         text_arg(time_iso(req->arena, req->now_us - COPY_FRESH_S * 1000000LL))};
     PGresult *r = req_query(req, sql, args, 3);
@@ -56,7 +56,7 @@ static bool copy_locked(struct wharf_req *req, const struct file_row *row)
 {
     static const char sql[] = "UPDATE wharf.file SET linked_at = $3::timestamptz WHERE "
                               "organization_id = $1 AND id = $2";
-    const struct direct_name name = copy_of(row->organization, row->id);
+    const struct direct_name name = file_direct_copy_of(row->organization, row->id);
     const struct sql_arg args[] = {text_arg(row->organization), text_arg(row->id),
         text_arg(time_iso(req->arena, req->now_us))};
 
@@ -68,7 +68,7 @@ static bool copy_locked(struct wharf_req *req, const struct file_row *row)
 }
 
 /* Makes the copy, and notes in the row that links lead to it, before any does. */
-static bool make_copy(struct wharf_req *req, const struct file_row *row)
+static bool file_direct_make_copy(struct wharf_req *req, const struct file_row *row)
 {
     if (req_begin(req) != WHARF_OK)
         return false;
@@ -89,7 +89,7 @@ static bool leads_to_copy(struct wharf_req *req, const struct file_row *row, int
     good = copy_is_fresh(req, row);
     if (!good) {
         req_leave_implied(req); /* of a retrieve: the note of the copy has to stay */
-        good = make_copy(req, row);
+        good = file_direct_make_copy(req, row);
     }
     if (!good) { /* a link to this server is made, and it tells what is wrong */
         req->problems.n = n;
@@ -103,7 +103,7 @@ wharf_status file_link_direct(struct wharf_req *req, const struct file_row *row,
 {
     struct blob_store *store = req->engine->blobs;
     bool put = strcmp(op, "put") == 0;
-    struct direct_name name = copy_of(row->organization, row->id);
+    struct direct_name name = file_direct_copy_of(row->organization, row->id);
     int64_t left = row->expires_us ? (row->expires_us - req->now_us) / 1000000 : seconds;
     wharf_str type, disposition;
 
@@ -122,7 +122,7 @@ wharf_status file_link_direct(struct wharf_req *req, const struct file_row *row,
 
 wharf_status file_links_end(struct wharf_req *req, wharf_str organization, wharf_str id)
 {
-    const struct direct_name name = copy_of(organization, id);
+    const struct direct_name name = file_direct_copy_of(organization, id);
     enum blob_status status;
 
     if (!blob_direct_able(req->engine->blobs))

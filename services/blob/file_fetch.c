@@ -32,7 +32,7 @@ static void erase_now(struct wharf_req *req, void *arg)
 }
 
 /* Erases the upload once what was done about it is committed. */
-static void erase_upload(struct wharf_req *req, const struct file_row *row)
+static void file_fetch_erase_upload(struct wharf_req *req, const struct file_row *row)
 {
     struct direct_name name = upload_of(row), *later;
     struct arena *a;
@@ -79,7 +79,8 @@ static wharf_status refuse_locked(
 }
 
 /* Tells the plugin that the bytes are not taken, and erases them. */
-static wharf_status refuse(struct wharf_req *req, const struct file_row *row, const char *reason)
+static wharf_status file_fetch_refuse(
+    struct wharf_req *req, const struct file_row *row, const char *reason)
 {
     wharf_status s = req_begin(req);
 
@@ -92,7 +93,7 @@ static wharf_status refuse(struct wharf_req *req, const struct file_row *row, co
     }
     s = req_commit(req);
     if (s == WHARF_OK)
-        erase_upload(req, row);
+        file_fetch_erase_upload(req, row);
     return s;
 }
 
@@ -110,10 +111,10 @@ static wharf_status settle_failed(struct wharf_req *req, const struct file_row *
         log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.fetch",
             "what was brought for %.*s is not taken: %s", STR_ARG(row->id), code);
     req->problems.n = before;
-    return wrong ? refuse(req, row, "rejected") : WHARF_OK;
+    return wrong ? file_fetch_refuse(req, row, "rejected") : WHARF_OK;
 }
 
-static wharf_status take_bytes(
+static wharf_status file_fetch_take_bytes(
     struct wharf_req *req, const struct file_row *row, struct blob_put *put)
 {
     size_t before = req->problems.n;
@@ -128,12 +129,12 @@ static wharf_status take_bytes(
     reason = unfit(req, row, id.size); /* it may have been written again since it was looked at */
     if (reason) {
         blob_put_abort(put);
-        return refuse(req, row, reason);
+        return file_fetch_refuse(req, row, reason);
     }
     fault_point("upload.fetched");
     if (file_arrived(req, row, put, &id, &refused) != WHARF_OK)
         return settle_failed(req, row, before);
-    erase_upload(req, row);
+    file_fetch_erase_upload(req, row);
     return WHARF_OK;
 }
 
@@ -156,7 +157,7 @@ static wharf_status take_upload(struct wharf_req *req, const struct file_row *ro
         return WHARF_OK;
     if (!reason && blob_direct_fetch(store, &name, (uint64_t)file_limit(req, row), &put) != BLOB_OK)
         return WHARF_OK;
-    s = reason ? refuse(req, row, reason) : take_bytes(req, row, put);
+    s = reason ? file_fetch_refuse(req, row, reason) : file_fetch_take_bytes(req, row, put);
     if (s != WHARF_OK)
         log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.fetch",
             "what was brought for %.*s is looked at later", STR_ARG(row->id));

@@ -15,7 +15,7 @@
 
 /* ---- GET, HEAD: on a worker thread ---- */
 
-static bool look_up(struct wharf_req *req, const char *op, struct file_row *ret_row)
+static bool files_route_look_up(struct wharf_req *req, const char *op, struct file_row *ret_row)
 {
     const struct sql_arg id = {req->params[0].p, req->params[0].n};
     PGresult *r = req_query(req, file_lookup_sql, &id, 1);
@@ -31,8 +31,8 @@ static wharf_status get_file(struct wharf_req *req, void *arg)
 
     (void)arg;
     if (!strcmp(req->head.method, "HEAD") && req_param(req, "op", &op) && str_eqz(op, "put"))
-        return look_up(req, "put", &row) ? tus_head(req, &row) : WHARF_DENIED;
-    if (!look_up(req, "get", &row))
+        return files_route_look_up(req, "put", &row) ? tus_head(req, &row) : WHARF_DENIED;
+    if (!files_route_look_up(req, "get", &row))
         return WHARF_DENIED;
     if (!row.stored)
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
@@ -85,7 +85,7 @@ static void upload_begin(struct exchange *x)
     lane_queue(x->server->lanes[0], &j->job);
 }
 
-static const char *header(const struct exchange *x, const char *name)
+static const char *files_route_header(const struct exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
@@ -93,11 +93,11 @@ static const char *header(const struct exchange *x, const char *name)
 /* Judges the headers of a piece (tus_route.c). */
 static bool piece_headers_ok(struct exchange *x)
 {
-    const struct tus_headers h = {.version = header(x, "Tus-Resumable"),
-        .type = header(x, "Content-Type"),
-        .offset = header(x, "Upload-Offset"),
-        .length = header(x, "Upload-Length"),
-        .checksum = header(x, "Upload-Checksum")};
+    const struct tus_headers h = {.version = files_route_header(x, "Tus-Resumable"),
+        .type = files_route_header(x, "Content-Type"),
+        .offset = files_route_header(x, "Upload-Offset"),
+        .length = files_route_header(x, "Upload-Length"),
+        .checksum = files_route_header(x, "Upload-Checksum")};
 
     return tus_headers_ok(&x->req, &h, x->upload);
 }
@@ -105,8 +105,9 @@ static bool piece_headers_ok(struct exchange *x)
 static bool upload_headers_ok(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
-    const char *type = header(x, "Content-Type"), *length = header(x, "Content-Length"),
-               *coding = header(x, "Content-Encoding");
+    const char *type = files_route_header(x, "Content-Type"),
+               *length = files_route_header(x, "Content-Length"),
+               *coding = files_route_header(x, "Content-Encoding");
     int64_t limit = file_limit(req, x->upload), size = length ? strtoll(length, NULL, 10) : -1;
 
     if (coding && strcasecmp(coding, "identity") != 0) {
@@ -133,7 +134,7 @@ static bool upload_headers_ok(struct exchange *x)
     if (file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) !=
         WHARF_OK)
         return false;
-    blob_put_beside(req->reply.put, header(x, "Content-MD5"));
+    blob_put_beside(req->reply.put, files_route_header(x, "Content-MD5"));
     return true;
 }
 
@@ -160,7 +161,7 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
 
 /* Takes the bytes, which are here; on a worker thread. The link is looked at again: much may have
  * happened meanwhile. */
-static wharf_status put_file(struct wharf_req *req, void *arg)
+static wharf_status files_route_put_file(struct wharf_req *req, void *arg)
 {
     struct req_reply *reply = &req->reply;
     struct blob_put *p = reply->put;
@@ -169,7 +170,7 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     wharf_str refused;
 
     (void)arg;
-    if (!look_up(req, "put", &row))
+    if (!files_route_look_up(req, "put", &row))
         return WHARF_DENIED;
     if (!p)
         return req_fail(
@@ -202,7 +203,7 @@ static wharf_status patch_file(struct wharf_req *req, void *arg)
     struct file_row row;
 
     (void)arg;
-    return look_up(req, "put", &row) ? tus_piece(req, &row) : WHARF_DENIED;
+    return files_route_look_up(req, "put", &row) ? tus_piece(req, &row) : WHARF_DENIED;
 }
 
 const struct upload_handler file_uploads = {
@@ -211,7 +212,7 @@ const struct upload_handler file_uploads = {
 void files_routes_add(struct wharf_decl *d)
 {
     const wharf_route get = {ROUTE_FILE_GET, .handler = get_file};
-    const wharf_route put = {ROUTE_FILE_PUT, .handler = put_file};
+    const wharf_route put = {ROUTE_FILE_PUT, .handler = files_route_put_file};
     const wharf_route patch = {ROUTE_FILE_PATCH, .handler = patch_file};
 
     decl_own_route(d, &get);

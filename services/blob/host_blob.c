@@ -13,7 +13,7 @@ struct wharf_blob_writer {
     struct blob_put *put; /* NULL: over */
 };
 
-static void release(void *arg)
+static void host_blob_release(void *arg)
 {
     struct wharf_blob_writer *w = arg;
 
@@ -29,7 +29,7 @@ static wharf_status b_begin(wharf_req *req, int64_t max_bytes, wharf_blob_writer
 
     if (s != BLOB_OK)
         return file_problem(req, s);
-    arena_on_release(req->arena, release, w);
+    arena_on_release(req->arena, host_blob_release, w);
     *ret_writer = w;
     return WHARF_OK;
 }
@@ -45,7 +45,7 @@ static int b_written(const wharf_blob_writer *w)
     return w->put ? blob_put_file(w->put) : -1;
 }
 
-static wharf_str or_empty(wharf_str s)
+static wharf_str host_blob_or_empty(wharf_str s)
 {
     return s.p ? s : str_z("");
 }
@@ -60,7 +60,7 @@ static wharf_status b_finish(wharf_req *req, wharf_blob_writer *w, wharf_str nam
     if (!put)
         return req_fail(req, ERR_INTERNAL, NULL, "the writer is over already");
     w->put = NULL;
-    s = file_store(req, put, or_empty(name), or_empty(type), expires_us, &row);
+    s = file_store(req, put, host_blob_or_empty(name), host_blob_or_empty(type), expires_us, &row);
     if (s == WHARF_OK)
         *ret_id = row.id;
     return s;
@@ -69,7 +69,7 @@ static wharf_status b_finish(wharf_req *req, wharf_blob_writer *w, wharf_str nam
 static void b_abort(wharf_req *req, wharf_blob_writer *w)
 {
     (void)req;
-    release(w);
+    host_blob_release(w);
 }
 
 static wharf_status b_await(wharf_req *req, wharf_str name, wharf_str type, int64_t size,
@@ -77,7 +77,7 @@ static wharf_status b_await(wharf_req *req, wharf_str name, wharf_str type, int6
 {
     struct file_row row;
     wharf_status s = file_await(
-        req, or_empty(name), or_empty(type), size, max_bytes, expires_us, &row);
+        req, host_blob_or_empty(name), host_blob_or_empty(type), size, max_bytes, expires_us, &row);
 
     if (s == WHARF_OK)
         *ret_id = row.id;
@@ -160,7 +160,7 @@ static wharf_status b_respond(wharf_req *req, wharf_str id, wharf_str cache, boo
     if (s != WHARF_OK)
         return s;
     return file_serve(req, &row,
-        or_empty(cache).n ? arena_dup_str(req->arena, cache) : str_z("private, no-cache"),
+        host_blob_or_empty(cache).n ? arena_dup_str(req->arena, cache) : str_z("private, no-cache"),
         attachment);
 }
 
@@ -226,7 +226,7 @@ static wharf_status b_direct_link(
     wharf_status s = file_find(req, id, &row);
 
     return s == WHARF_OK ? file_link_direct(req, &row, kind == WHARF_BLOB_PUT ? "put" : "get",
-                               or_empty(md5), seconds, ret_url)
+                               host_blob_or_empty(md5), seconds, ret_url)
                          : s;
 }
 

@@ -80,7 +80,7 @@ static bool hash_part(int fd, uint64_t at, uint64_t size, char out[BLOB_HASH + 1
     return true;
 }
 
-static enum blob_status put_whole(struct blob_put *p)
+static enum blob_status s3_put_whole(struct blob_put *p)
 {
     struct s3_call c = object_call(p->store, "PUT", p->id.hash);
 
@@ -90,7 +90,7 @@ static enum blob_status put_whole(struct blob_put *p)
     return s3_end(s3_run(p->store, &c), "an object was not stored", NULL);
 }
 
-static enum blob_status put_part(
+static enum blob_status s3_put_part(
     struct blob_put *p, const char *upload, unsigned number, struct buf *list)
 {
     struct s3_call c = object_call(p->store, "PUT", p->id.hash);
@@ -152,7 +152,7 @@ static enum blob_status end_parts(
     return status;
 }
 
-static enum blob_status put_parts(struct blob_put *p)
+static enum blob_status s3_put_parts(struct blob_put *p)
 {
     unsigned parts = (unsigned)((p->id.size + PART - 1) / PART);
     char upload[900];
@@ -164,7 +164,7 @@ static enum blob_status put_parts(struct blob_put *p)
     buf_init(&list, 4 << 20);
     BUF_LIT(&list, "<CompleteMultipartUpload>");
     for (unsigned i = 1; i <= parts && status == BLOB_OK; i++) {
-        status = put_part(p, upload, i, &list);
+        status = s3_put_part(p, upload, i, &list);
         fault_point("blob.part");
     }
     BUF_LIT(&list, "</CompleteMultipartUpload>");
@@ -198,7 +198,7 @@ static enum blob_status s3_place(struct blob_put *p)
         return BLOB_OK;
     if (status != BLOB_OK && status != BLOB_ABSENT)
         return status;
-    return p->id.size > WHOLE_MAX ? put_parts(p) : put_whole(p);
+    return p->id.size > WHOLE_MAX ? s3_put_parts(p) : s3_put_whole(p);
 }
 
 /* ---- get ---- */

@@ -25,7 +25,7 @@ bool blob_direct(const struct blob_store *s)
     return blob_direct_able(s) && s->config->blob_s3_direct;
 }
 
-static void write_key(const struct direct_name *name, char key[KEY_MAX])
+static void s3_direct_write_key(const struct direct_name *name, char key[KEY_MAX])
 {
     snprintf(key, KEY_MAX, "%s/%.*s/%.*s", folders[name->kind], STR_ARG(name->organization),
         STR_ARG(name->file));
@@ -36,7 +36,7 @@ static struct s3_call named_call(
 {
     char key[KEY_MAX];
 
-    write_key(name, key);
+    s3_direct_write_key(name, key);
     return s3_call_of(s, method, key);
 }
 
@@ -49,7 +49,7 @@ static wharf_str signed_link(
     struct s3_link l = *of;
     char key[KEY_MAX];
 
-    write_key(name, key);
+    s3_direct_write_key(name, key);
     l.key = s->config->blob_s3_key;
     l.secret = s->config->blob_s3_secret;
     l.region = s->config->blob_s3_region;
@@ -83,7 +83,7 @@ wharf_str blob_direct_get(struct blob_store *s, struct arena *a, const struct di
 /* ---- objects ---- */
 
 /* Tells whether the server did not answer a moment ago: requests do not wait for it again. */
-static bool is_quiet(struct blob_store *s)
+static bool s3_direct_is_quiet(struct blob_store *s)
 {
     return clock_monotonic_us() < atomic_load(&s->quiet_until_us);
 }
@@ -101,7 +101,7 @@ enum blob_status blob_direct_size(
     struct net_transfer *t;
     enum blob_status status;
 
-    if (brief && is_quiet(s))
+    if (brief && s3_direct_is_quiet(s))
         return BLOB_TROUBLE;
     c.once = brief;
     c.within_us = brief ? BRIEF_US : 0;
@@ -121,7 +121,7 @@ struct fetching {
     enum blob_status status;
 };
 
-static bool take_bytes(void *arg, const void *p, size_t n)
+static bool s3_direct_take_bytes(void *arg, const void *p, size_t n)
 {
     struct fetching *f = arg;
 
@@ -149,7 +149,7 @@ enum blob_status blob_direct_fetch(
     if (!begin_anew(&f))
         return f.status;
     c.max = max + S3_ANSWER_MAX; /* an error has a text of its own */
-    c.sink = take_bytes;
+    c.sink = s3_direct_take_bytes;
     c.sink_arg = &f;
     c.again = begin_anew;
     status = s3_end(s3_run(s, &c), "an upload was not read", NULL);
@@ -172,7 +172,7 @@ enum blob_status blob_direct_copy(
 
     snprintf(source, sizeof(source), "x-amz-copy-source: /%s/objects/%.2s/%s",
         s->config->blob_s3_bucket, hash, hash);
-    if (is_quiet(s))
+    if (s3_direct_is_quiet(s))
         return BLOB_TROUBLE;
     c.header = source;
     c.once = true;

@@ -108,7 +108,7 @@ struct place {
     wharf_str path; /* from the first slash on */
 };
 
-static struct place place_of(struct arena *a, wharf_str base)
+static struct place s3_sign_place_of(struct arena *a, wharf_str base)
 {
     struct place p;
     size_t at = str_starts(base, "https://") ? 8 : 7, slash = at;
@@ -148,7 +148,7 @@ static wharf_str query_of(
 
 /* Lists the signed headers: names by semicolon, or lines. "host" stands behind what sorts before
  * it, as all headers of ours do. */
-static wharf_str headers_of(
+static wharf_str s3_sign_headers_of(
     struct arena *a, const struct s3_link *l, const struct place *place, bool lines)
 {
     struct buf b;
@@ -175,8 +175,8 @@ static wharf_str headers_of(
 
 wharf_str s3_link_sign(struct arena *a, const struct s3_link *l)
 {
-    struct place place = place_of(a, l->base);
-    wharf_str names = headers_of(a, l, &place, false), query, path, text;
+    struct place place = s3_sign_place_of(a, l->base);
+    wharf_str names = s3_sign_headers_of(a, l, &place, false), query, path, text;
     char moment[20], hash[HASH_TEXT], signature[HASH_TEXT];
     time_t now = (time_t)l->now_s;
     struct buf b;
@@ -191,7 +191,7 @@ wharf_str s3_link_sign(struct arena *a, const struct s3_link *l)
     path = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
     text = arena_printf(a, "%s\n%.*s\n%.*s\n%.*s\n%.*s\nUNSIGNED-PAYLOAD", l->method, STR_ARG(path),
-        STR_ARG(query), STR_ARG(headers_of(a, l, &place, true)), STR_ARG(names));
+        STR_ARG(query), STR_ARG(s3_sign_headers_of(a, l, &place, true)), STR_ARG(names));
     hash_hex(text, hash);
     text = arena_printf(
         a, "%s\n%s\n%.8s/%s/s3/aws4_request\n%s", algorithm, moment, moment, l->region, hash);

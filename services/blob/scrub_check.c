@@ -6,7 +6,7 @@
 
 #include "host/host_verify.h"
 
-static wharf_status tell(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
+static wharf_status scrub_check_tell(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
 {
     (void)n;
     (void)arg;
@@ -15,7 +15,7 @@ static wharf_status tell(wharf_verify *v, const wharf_val *values, size_t n, voi
     return WHARF_OK;
 }
 
-static wharf_status count(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
+static wharf_status scrub_check_count(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
 {
     (void)n;
     (void)arg;
@@ -28,10 +28,10 @@ static wharf_status damaged(wharf_verify *v, const wharf_verify_api *api, void *
     static const char count_sql[] = "SELECT count(*) FROM wharf.file WHERE state = 'stored'",
                       sql[] = "SELECT organization_id, id, hash, damage, read_at::text FROM "
                               "wharf.file WHERE damage IS NOT NULL ORDER BY hash, id";
-    wharf_status s = api->each(v, count_sql, NULL, 0, count, NULL);
+    wharf_status s = api->each(v, count_sql, NULL, 0, scrub_check_count, NULL);
 
     (void)arg;
-    return s == WHARF_OK ? api->each(v, sql, NULL, 0, tell, NULL) : s;
+    return s == WHARF_OK ? api->each(v, sql, NULL, 0, scrub_check_tell, NULL) : s;
 }
 
 const wharf_check blob_damaged = {.head = WHARF_HEAD(wharf_check),

@@ -61,7 +61,7 @@ struct object {
 
 /* ---- the pace ---- */
 
-static bool go_on(struct scrub *s)
+static bool scrub_job_go_on(struct scrub *s)
 {
     s->stopped = s->stopped || job_progress(s->req, ++s->steps, 0) != 0;
     return !s->stopped;
@@ -74,7 +74,7 @@ static bool pace(struct scrub *s, uint64_t n)
 
     s->bytes += n;
     due = s->began_us + (int64_t)((double)s->bytes * SECOND / (double)s->rate);
-    while (go_on(s) && (left = due - clock_monotonic_us()) > 0) {
+    while (scrub_job_go_on(s) && (left = due - clock_monotonic_us()) > 0) {
         struct timespec wait = {.tv_nsec = (left < SLICE_US ? left : SLICE_US) * 1000};
 
         nanosleep(&wait, NULL);
@@ -84,7 +84,7 @@ static bool pace(struct scrub *s, uint64_t n)
 
 /* ---- one object ---- */
 
-static enum verdict verdict_of(enum blob_status status)
+static enum verdict scrub_job_verdict_of(enum blob_status status)
 {
     return status == BLOB_OK        ? WHOLE
            : status == BLOB_ABSENT  ? LOST
@@ -93,7 +93,7 @@ static enum verdict verdict_of(enum blob_status status)
 }
 
 /* Adds bytes of a descriptor to the digest. A disk that can't read them has lost them. */
-static enum verdict feed(EVP_MD_CTX *digest, int fd, uint64_t at, uint64_t length)
+static enum verdict scrub_job_feed(EVP_MD_CTX *digest, int fd, uint64_t at, uint64_t length)
 {
     if (blob_digest_add(fd, at, length, &digest, 1))
         return WHOLE;
@@ -109,10 +109,10 @@ static enum verdict read_portions(struct scrub *s, const struct object *o, EVP_M
         uint64_t length = o->size - done < PORTION ? o->size - done : PORTION, at;
         int fd;
 
-        v = verdict_of(blob_get(s->store, o->hash, done, length, &fd, &at));
+        v = scrub_job_verdict_of(blob_get(s->store, o->hash, done, length, &fd, &at));
         if (v != WHOLE)
             break;
-        v = feed(digest, fd, at, length);
+        v = scrub_job_feed(digest, fd, at, length);
         close(fd);
         done += length;
         if (!pace(s, length))
@@ -121,12 +121,12 @@ static enum verdict read_portions(struct scrub *s, const struct object *o, EVP_M
     return v;
 }
 
-static enum verdict compare(struct scrub *s, const struct object *o)
+static enum verdict scrub_job_compare(struct scrub *s, const struct object *o)
 {
     unsigned char raw[EVP_MAX_MD_SIZE];
     char hex[BLOB_HASH + 1];
     uint64_t size;
-    enum verdict v = verdict_of(blob_size(s->store, o->hash, &size));
+    enum verdict v = scrub_job_verdict_of(blob_size(s->store, o->hash, &size));
     EVP_MD_CTX *digest;
 
     if (v != WHOLE)
@@ -144,7 +144,8 @@ static enum verdict compare(struct scrub *s, const struct object *o)
 /* ---- rows ---- */
 
 /* Runs a statement on its own. Returns NULL after it was logged. */
-static PGresult *ask(struct scrub *s, const char *sql, const struct sql_arg *args, size_t n)
+static PGresult *scrub_job_ask(
+    struct scrub *s, const char *sql, const struct sql_arg *args, size_t n)
 {
     struct db_error e;
     PGresult *r = db_run(s->req->thread->db, sql, args, n, &e);
@@ -154,13 +155,13 @@ static PGresult *ask(struct scrub *s, const char *sql, const struct sql_arg *arg
     return r;
 }
 
-static struct sql_arg arg_of(const char *text)
+static struct sql_arg scrub_job_arg_of(const char *text)
 {
     return (struct sql_arg){text, strlen(text)};
 }
 
 /* Takes the object of the first row, and frees the rows. Returns false when there is none. */
-static bool take(PGresult *r, struct object *o)
+static bool scrub_job_take(PGresult *r, struct object *o)
 {
     bool found = r && PQntuples(r) == 1;
 
@@ -193,7 +194,8 @@ static void log_verdict(
 
 /* Writes down what an object is. Rows that were stored after the look began are about another
  * object, and those that somebody has are left to the next run. */
-static bool note(struct scrub *s, const struct object *o, enum verdict v, int64_t looked_us)
+static bool scrub_job_note(
+    struct scrub *s, const struct object *o, enum verdict v, int64_t looked_us)
 {
     static const char sql[] =
         "UPDATE wharf.file f SET read_at = $2::timestamptz, damage = $3 FROM (SELECT "
@@ -202,14 +204,14 @@ static bool note(struct scrub *s, const struct object *o, enum verdict v, int64_
         "o.organization_id AND f.id = o.id RETURNING f.organization_id, f.id, "
         "coalesce(o.damage, ''), o.damage IS DISTINCT FROM f.damage";
     char now[ISO_MS_LEN + 1];
-    struct sql_arg args[] = {arg_of(o->hash), arg_of(now), {NULL, 0}};
+    struct sql_arg args[] = {scrub_job_arg_of(o->hash), scrub_job_arg_of(now), {NULL, 0}};
     PGresult *r;
 
     time_format_iso(looked_us, now);
     args[1].n = strlen(now);
     if (v != WHOLE)
-        args[2] = arg_of(v == LOST ? "lost" : "damaged");
-    r = ask(s, sql, args, 3);
+        args[2] = scrub_job_arg_of(v == LOST ? "lost" : "damaged");
+    r = scrub_job_ask(s, sql, args, 3);
     if (r && PQntuples(r) && PQgetvalue(r, 0, 3)[0] == 't')
         log_verdict(r, o, v, PQgetvalue(r, 0, 2));
     PQclear(r);
@@ -218,13 +220,13 @@ static bool note(struct scrub *s, const struct object *o, enum verdict v, int64_
 
 /* Looks at an object; at a damaged one twice, as what was read may have been damaged on its way.
  * Returns whether to go on. */
-static bool look(struct scrub *s, const struct object *o)
+static bool scrub_job_look(struct scrub *s, const struct object *o)
 {
     int64_t looked_us = s->req->now_us;
-    enum verdict v = compare(s, o);
+    enum verdict v = scrub_job_compare(s, o);
 
     if (v == DAMAGED && !s->stopped)
-        v = compare(s, o);
+        v = scrub_job_compare(s, o);
     if (v == STOPPED || s->stopped)
         return false;
     if (v == TROUBLE)
@@ -232,10 +234,10 @@ static bool look(struct scrub *s, const struct object *o)
     s->objects++;
     s->damaged += v == DAMAGED;
     s->lost += v == LOST;
-    if (!note(s, o, v, looked_us))
+    if (!scrub_job_note(s, o, v, looked_us))
         return false;
     if (s->lost < LOST_MOST || s->lost < s->objects)
-        return go_on(s);
+        return scrub_job_go_on(s);
     log_error("blob.scrub", "%u objects, and not one is in the store; see that it is the right one",
         s->objects);
     return false;
@@ -253,11 +255,11 @@ static bool look_again(struct scrub *s)
 
     time_format_iso(s->req->now_us, began);
     for (int i = 0; on && i < AGAIN_MOST; i++) {
-        const struct sql_arg arg = arg_of(began);
+        const struct sql_arg arg = scrub_job_arg_of(began);
 
-        if (!take(ask(s, sql, &arg, 1), &o))
+        if (!scrub_job_take(scrub_job_ask(s, sql, &arg, 1), &o))
             return true;
-        on = look(s, &o);
+        on = scrub_job_look(s, &o);
     }
     return on;
 }
@@ -275,15 +277,15 @@ static bool look_for_some(struct scrub *s)
     if (atomic_exchange(&s->store->sampled, true))
         return true;
     randombytes_buf(raw, sizeof(raw));
-    arg = arg_of(sodium_bin2hex(from, sizeof(from), raw, sizeof(raw)));
-    r = ask(s, blob_sample_sql, &arg, 1);
+    arg = scrub_job_arg_of(sodium_bin2hex(from, sizeof(from), raw, sizeof(raw)));
+    r = scrub_job_ask(s, blob_sample_sql, &arg, 1);
     for (int i = 0; r && on && i < PQntuples(r); i++) {
         struct object o = {.size = strtoull(PQgetvalue(r, i, 1), NULL, 10)};
         uint64_t size;
 
         snprintf(o.hash, sizeof(o.hash), "%s", PQgetvalue(r, i, 0));
         if (blob_size(s->store, o.hash, &size) == BLOB_ABSENT)
-            on = look(s, &o);
+            on = scrub_job_look(s, &o);
     }
     PQclear(r);
     return on;
@@ -302,9 +304,10 @@ static void look_at_due(struct scrub *s)
 
     time_format_iso(s->req->now_us - s->req->engine->config->blob_scrub_days * DAY_US, before);
     while (clock_monotonic_us() - s->began_us < RUN_US) {
-        const struct sql_arg args[] = {arg_of(o.at), arg_of(o.hash), arg_of(before)};
+        const struct sql_arg args[] = {
+            scrub_job_arg_of(o.at), scrub_job_arg_of(o.hash), scrub_job_arg_of(before)};
 
-        if (!take(ask(s, sql, args, 3), &o) || !look(s, &o))
+        if (!scrub_job_take(scrub_job_ask(s, sql, args, 3), &o) || !scrub_job_look(s, &o))
             break;
     }
 }
@@ -312,7 +315,7 @@ static void look_at_due(struct scrub *s)
 /* ---- telling ---- */
 
 /* Tells the plugin of a file, which has its rows first, and notes what it was told. */
-static void tell_one(struct scrub *s, const PGresult *r, int i)
+static void scrub_job_tell_one(struct scrub *s, const PGresult *r, int i)
 {
     static const char sql[] = "UPDATE wharf.file SET damage_told = damage WHERE organization_id = "
                               "$1 AND id = $2 AND damage IS NOT DISTINCT FROM $3";
@@ -341,7 +344,7 @@ static void tell_one(struct scrub *s, const PGresult *r, int i)
 }
 
 /* Tells plugins what they do not know, each row once in a run. */
-static void tell_all(struct scrub *s)
+static void scrub_job_tell_all(struct scrub *s)
 {
     static const char sql[] =
         "SELECT organization_id, id, plugin, damage FROM wharf.file WHERE damage IS DISTINCT FROM "
@@ -350,14 +353,14 @@ static void tell_all(struct scrub *s)
     int n = TELL_AT_ONCE;
 
     while (n == TELL_AT_ONCE && !s->stopped) {
-        const struct sql_arg args[] = {arg_of(organization), arg_of(id)};
-        PGresult *r = ask(s, sql, args, 2);
+        const struct sql_arg args[] = {scrub_job_arg_of(organization), scrub_job_arg_of(id)};
+        PGresult *r = scrub_job_ask(s, sql, args, 2);
 
         n = r ? PQntuples(r) : 0;
-        for (int i = 0; i < n && go_on(s); i++) {
+        for (int i = 0; i < n && scrub_job_go_on(s); i++) {
             struct req_scope scope = req_scope_begin(s->req);
 
-            tell_one(s, r, i);
+            scrub_job_tell_one(s, r, i);
             req_scope_end(s->req, &scope);
         }
         if (n) {
@@ -382,10 +385,10 @@ wharf_status file_scrub_job(struct wharf_req *req, void *arg)
         log_error("blob.scrub", "the folder of files is gone; nothing is looked at");
         return WHARF_OK;
     }
-    tell_all(&s);
+    scrub_job_tell_all(&s);
     if (look_for_some(&s) && look_again(&s))
         look_at_due(&s);
-    tell_all(&s);
+    scrub_job_tell_all(&s);
     if (s.objects)
         log_info("blob.scrubbed", "%u objects, %llu bytes: %u damaged, %u lost", s.objects,
             (unsigned long long)s.bytes, s.damaged, s.lost);

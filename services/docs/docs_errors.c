@@ -11,7 +11,7 @@ struct told {
     wharf_str cause, remedy; /* remedy may be empty */
 };
 
-static struct told told_of(const struct error_code *c)
+static struct told docs_errors_told_of(const struct error_code *c)
 {
     wharf_str text = str_z(c->text);
     const char *at = strstr(text.p, "; ");
@@ -23,7 +23,7 @@ static struct told told_of(const struct error_code *c)
 
 static void error_row(struct buf *b, const struct error_code *c)
 {
-    struct told told = told_of(c);
+    struct told told = docs_errors_told_of(c);
 
     BUF_LIT(b, "<tr id=\"");
     buf_add_html(b, str_z(c->code));
@@ -56,7 +56,7 @@ void docs_error_json(struct buf *b, const struct engine *e)
     jw_open(&w, NULL, '{');
     jw_open(&w, "errors", '[');
     for (size_t i = 0; i < e->n_codes; i++) {
-        struct told told = told_of(&e->codes[i]);
+        struct told told = docs_errors_told_of(&e->codes[i]);
 
         jw_open(&w, NULL, '{');
         jw_z(&w, "code", e->codes[i].code);

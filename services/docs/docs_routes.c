@@ -25,7 +25,7 @@ static const struct {
     {".svg", "image/svg+xml"}};
 
 /* Returns the type of a file that pages name, by how its name ends; NULL: it is none. */
-static const char *type_of(wharf_str name)
+static const char *docs_type_of(wharf_str name)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (str_ends(name, types[i].ending))
@@ -53,7 +53,7 @@ static wharf_str find_page(wharf_str name)
 }
 
 /* Sends the embedded file `name` as `type`; 404 when there is none, or type is NULL. */
-static void send_file(struct wharf_req *req, wharf_str name, const char *type)
+static void docs_send_file(struct wharf_req *req, wharf_str name, const char *type)
 {
     wharf_str text = find_page(name);
 
@@ -67,12 +67,12 @@ static void send_file(struct wharf_req *req, wharf_str name, const char *type)
 
 static void run_reference(struct wharf_req *req)
 {
-    send_file(req, str_z("reference.html"), html);
+    docs_send_file(req, str_z("reference.html"), html);
 }
 
 static void run_guides(struct wharf_req *req)
 {
-    send_file(req, str_z("guides.html"), html);
+    docs_send_file(req, str_z("guides.html"), html);
 }
 
 /* Sends one guide: the page guide-NAME.html. */
@@ -80,13 +80,13 @@ static void run_guide(struct wharf_req *req)
 {
     wharf_str name = arena_printf(req->arena, "guide-%.*s.html", STR_ARG(req->params[0]));
 
-    send_file(req, name, html);
+    docs_send_file(req, name, html);
 }
 
 /* Sends a file that pages name. Pages have routes of their own. */
-static void run_file(struct wharf_req *req)
+static void docs_run_file(struct wharf_req *req)
 {
-    send_file(req, req->params[0], type_of(req->params[0]));
+    docs_send_file(req, req->params[0], docs_type_of(req->params[0]));
 }
 
 /* Sends the page of error codes: its template, with the rows in place of the mark. A server that
@@ -115,7 +115,7 @@ static const struct {
     const char *pattern;
     void (*run)(struct wharf_req *req);
     bool tells; /* what is loaded: needs a key where GET /v1/openapi.json does */
-} pages[] = {{"/docs", run_reference, false}, {"/docs/page/:file", run_file, false},
+} pages[] = {{"/docs", run_reference, false}, {"/docs/page/:file", docs_run_file, false},
     {"/docs/errors", run_errors, false}, {"/docs/errors.json", run_errors_json, true},
     {"/docs/guides", run_guides, false}, {"/docs/guides/:guide", run_guide, false}};
 

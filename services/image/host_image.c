@@ -50,7 +50,7 @@ struct image_work {
     wharf_str reason;
 };
 
-static wharf_status judge(struct image_work *w, uint32_t verdict, wharf_str reason)
+static wharf_status host_image_judge(struct image_work *w, uint32_t verdict, wharf_str reason)
 {
     w->verdict = verdict;
     w->reason = reason;
@@ -59,7 +59,8 @@ static wharf_status judge(struct image_work *w, uint32_t verdict, wharf_str reas
 
 static wharf_status died(struct image_work *w)
 {
-    return judge(w, WHARF_IMAGE_DIED, WHARF_S("it could not be read: its reader was ended"));
+    return host_image_judge(
+        w, WHARF_IMAGE_DIED, WHARF_S("it could not be read: its reader was ended"));
 }
 
 /* Takes what the cell says of a file that it can't read. */
@@ -75,7 +76,7 @@ static wharf_status take_failure(wharf_req *req, struct image_work *w, const cha
         size_t n = strlen(known[i].word);
 
         if (!strncmp(said, known[i].word, n) && said[n] && utf8_valid(said, strlen(said)))
-            return judge(w, known[i].verdict, arena_dupz(req->arena, said + n));
+            return host_image_judge(w, known[i].verdict, arena_dupz(req->arena, said + n));
     }
     return died(w);
 }
@@ -87,14 +88,15 @@ static bool may_go_again(const struct image_work *w, enum cell_status status)
     return (status == CELL_CRASHED || status == CELL_MEMORY) && w->last_step != IMAGE_OPEN;
 }
 
-static wharf_status take_end(wharf_req *req, struct image_work *w, wharf_str said, bool *ret_again)
+static wharf_status host_image_take_end(
+    wharf_req *req, struct image_work *w, wharf_str said, bool *ret_again)
 {
     const struct cell_result *end = cell_run_result(w->run);
 
     switch (end->status) {
     case CELL_OK:
         if (image_read_answer(req->arena, said, w->read))
-            return judge(w, WHARF_IMAGE_GOOD, WHARF_S(""));
+            return host_image_judge(w, WHARF_IMAGE_GOOD, WHARF_S(""));
         cell_run_spoil(w->run);
         return died(w);
     case CELL_FAILED:
@@ -103,7 +105,7 @@ static wharf_status take_end(wharf_req *req, struct image_work *w, wharf_str sai
         req->reply.retry_after = 2;
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     case CELL_DEADLINE:
-        return judge(w, WHARF_IMAGE_TIMEOUT, WHARF_S("it takes too much time"));
+        return host_image_judge(w, WHARF_IMAGE_TIMEOUT, WHARF_S("it takes too much time"));
     case CELL_CRASHED:
     case CELL_MEMORY:
     case CELL_PROTOCOL:
@@ -112,11 +114,11 @@ static wharf_status take_end(wharf_req *req, struct image_work *w, wharf_str sai
     }
     *ret_again = may_go_again(w, end->status);
     if (end->status == CELL_MEMORY)
-        return judge(w, WHARF_IMAGE_DIED, WHARF_S("it takes too much memory"));
+        return host_image_judge(w, WHARF_IMAGE_DIED, WHARF_S("it takes too much memory"));
     return died(w);
 }
 
-static void end_run(void *arg)
+static void host_image_end_run(void *arg)
 {
     struct image_work *w = arg;
 
@@ -124,7 +126,7 @@ static void end_run(void *arg)
     w->run = NULL;
 }
 
-static wharf_status run_once(wharf_req *req, struct image_work *w, bool *ret_again)
+static wharf_status host_image_run_once(wharf_req *req, struct image_work *w, bool *ret_again)
 {
     struct cell_call call = {.payload = {(const char *)&w->call, sizeof(w->call)},
         .owner = req->access.who ? req->access.who->organization : str_z(""),
@@ -142,18 +144,18 @@ static wharf_status run_once(wharf_req *req, struct image_work *w, bool *ret_aga
     w->run = cell_run_start(w->pool, &call);
     while ((e = cell_run_next(w->run, true, &said)) != CELL_EVENT_END) {
         if (e != CELL_EVENT_DATA || said.n != 1 || (unsigned char)said.p[0] >= IMAGE_STEPS) {
-            end_run(w);
+            host_image_end_run(w);
             return died(w);
         }
         w->last_step = (unsigned char)said.p[0];
     }
-    s = take_end(req, w, said, ret_again);
-    end_run(w);
+    s = host_image_take_end(req, w, said, ret_again);
+    host_image_end_run(w);
     return s;
 }
 
 /* Writes the call. Returns false when the languages can't be any. */
-static bool write_call(const wharf_image_wish *wish, struct image_call *call)
+static bool host_image_write_call(const wharf_image_wish *wish, struct image_call *call)
 {
     wharf_str languages = wish->languages.n ? wish->languages : WHARF_S("eng");
 
@@ -167,7 +169,7 @@ static bool write_call(const wharf_image_wish *wish, struct image_call *call)
 }
 
 /* Tells whether the program is where the setting says; without a setting the pool has looked. */
-static bool is_there(const char *dir)
+static bool host_image_is_there(const char *dir)
 {
     char path[1024];
 
@@ -182,17 +184,18 @@ static wharf_status read_picture(wharf_req *req, const wharf_image_wish *wish, s
     struct stat st;
     bool again = true;
 
-    if (!w->pool || !is_there(req->engine->config->cell_dir))
+    if (!w->pool || !host_image_is_there(req->engine->config->cell_dir))
         return req_fail(req, ERR_MODULE_UNAVAILABLE, NULL,
             "pictures can't be read here: the program wharf-cell-image is missing");
-    if (!write_call(wish, &w->call))
-        return judge(w, WHARF_IMAGE_LANGUAGE, WHARF_S("it asks for languages that are unknown"));
+    if (!host_image_write_call(wish, &w->call))
+        return host_image_judge(
+            w, WHARF_IMAGE_LANGUAGE, WHARF_S("it asks for languages that are unknown"));
     if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return req_fail(req, ERR_INTERNAL, NULL, "the picture is no file");
     if (st.st_size > WHARF_IMAGE_BYTES_MAX)
-        return judge(w, WHARF_IMAGE_SIZE, WHARF_S("it has more than 64 MiB"));
+        return host_image_judge(w, WHARF_IMAGE_SIZE, WHARF_S("it has more than 64 MiB"));
     for (unsigned i = 0; i < TRIES && again && s == WHARF_OK; i++) {
-        s = run_once(req, w, &again);
+        s = host_image_run_once(req, w, &again);
         if (again && w->last_step < IMAGE_STEPS)
             w->call.skip |= 1U << w->last_step;
     }
@@ -212,7 +215,7 @@ static wharf_status i_read(wharf_req *req, int fd, const wharf_image_wish *wish,
         .due_us = clock_monotonic_us() + DEADLINE_US,
         .read = &read,
         .reason = WHARF_S("")};
-    arena_on_release(req->arena, end_run, w);
+    arena_on_release(req->arena, host_image_end_run, w);
     s = read_picture(req, wish, w);
     *ret_verdict = w->verdict;
     *ret_reason = w->reason;

@@ -29,7 +29,7 @@ const char *image_step_name(uint32_t step)
 }
 
 /* Takes a list off the front, into memory that is aligned for it. */
-static void *take(struct reading *r, size_t count, size_t size)
+static void *image_read_take(struct reading *r, size_t count, size_t size)
 {
     void *list;
 
@@ -45,14 +45,14 @@ static void *take(struct reading *r, size_t count, size_t size)
     return list;
 }
 
-static wharf_image_box box_of(struct reading *r, const struct image_box *b)
+static wharf_image_box image_read_box_of(struct reading *r, const struct image_box *b)
 {
     r->bad = r->bad || b->x > r->head.width || b->w > r->head.width - b->x ||
              b->y > r->head.height || b->h > r->head.height - b->y;
     return (wharf_image_box){b->x, b->y, b->w, b->h};
 }
 
-static wharf_str text_of(struct reading *r, const struct image_text *t)
+static wharf_str image_read_text_of(struct reading *r, const struct image_text *t)
 {
     if (t->at > r->text.n || t->n > r->text.n - t->at) {
         r->bad = true;
@@ -71,9 +71,9 @@ static void read_codes(struct reading *r, const struct image_code *from, wharf_i
         r->bad = c->symbology >= IMAGE_SYMBOLOGIES || c->orientation > 359 || !c->value.n;
         if (r->bad)
             return;
-        codes[i] = (wharf_image_code){.value = text_of(r, &c->value),
+        codes[i] = (wharf_image_code){.value = image_read_text_of(r, &c->value),
             .symbology = symbology_names[c->symbology],
-            .box = box_of(r, &c->box),
+            .box = image_read_box_of(r, &c->box),
             .orientation = c->orientation,
             .quality = c->quality,
             .checked = c->checked != 0,
@@ -84,24 +84,25 @@ static void read_codes(struct reading *r, const struct image_code *from, wharf_i
     ret->codes = codes;
 }
 
-static void read_words(struct reading *r, const struct image_word *from, wharf_image_read *ret)
+static void image_read_words(
+    struct reading *r, const struct image_word *from, wharf_image_read *ret)
 {
     wharf_image_word *words = ARENA_ARRAY(r->arena, wharf_image_word, r->head.n_words + 1);
 
     for (uint32_t i = 0; i < r->head.n_words && !r->bad; i++) {
         const struct image_word *w = &from[i];
-        wharf_str text = text_of(r, &w->text);
+        wharf_str text = image_read_text_of(r, &w->text);
 
         r->bad = r->bad || !text.n || !utf8_valid(text.p, text.n) || memchr(text.p, 0, text.n) ||
                  w->confidence > 100 || w->orientation > 359 || w->line >= r->head.n_lines;
         words[i] = (wharf_image_word){
-            text, box_of(r, &w->box), w->confidence, w->line, w->block, w->orientation};
+            text, image_read_box_of(r, &w->box), w->confidence, w->line, w->block, w->orientation};
     }
     ret->words = words;
 }
 
 /* Returns the words of a line with spaces between them. */
-static wharf_str join(struct reading *r, const wharf_image_word *words, uint32_t n)
+static wharf_str image_read_join(struct reading *r, const wharf_image_word *words, uint32_t n)
 {
     size_t size = 0;
     char *text, *at;
@@ -118,7 +119,8 @@ static wharf_str join(struct reading *r, const wharf_image_word *words, uint32_t
 }
 
 /* Reads the lines, which divide the words: each word is in one line, and they follow. */
-static void read_lines(struct reading *r, const struct image_line *from, wharf_image_read *ret)
+static void image_read_lines(
+    struct reading *r, const struct image_line *from, wharf_image_read *ret)
 {
     wharf_image_line *lines = ARENA_ARRAY(r->arena, wharf_image_line, r->head.n_lines + 1);
     uint32_t next = 0;
@@ -132,8 +134,9 @@ static void read_lines(struct reading *r, const struct image_line *from, wharf_i
         if (r->bad)
             return;
         next += l->n_words;
-        lines[i] = (wharf_image_line){.text = join(r, ret->words + l->first_word, l->n_words),
-            .box = box_of(r, &l->box),
+        lines[i] = (wharf_image_line){
+            .text = image_read_join(r, ret->words + l->first_word, l->n_words),
+            .box = image_read_box_of(r, &l->box),
             .first_word = l->first_word,
             .n_words = l->n_words,
             .block = l->block};
@@ -208,22 +211,22 @@ bool image_read_answer(struct arena *arena, wharf_str answer, wharf_image_read *
     r.rest = (wharf_str){answer.p + sizeof(r.head), answer.n - sizeof(r.head)};
     if (!head_is_good(&r.head))
         return false;
-    codes = take(&r, r.head.n_codes, sizeof(*codes));
-    words = take(&r, r.head.n_words, sizeof(*words));
-    lines = take(&r, r.head.n_lines, sizeof(*lines));
-    rules = take(&r, r.head.n_rules, sizeof(*rules));
-    steps = take(&r, r.head.n_steps, sizeof(*steps));
+    codes = image_read_take(&r, r.head.n_codes, sizeof(*codes));
+    words = image_read_take(&r, r.head.n_words, sizeof(*words));
+    lines = image_read_take(&r, r.head.n_lines, sizeof(*lines));
+    rules = image_read_take(&r, r.head.n_rules, sizeof(*rules));
+    steps = image_read_take(&r, r.head.n_steps, sizeof(*steps));
     if (r.bad || r.rest.n != r.head.n_text)
         return false;
     r.text = arena_dup(arena, r.rest.p, r.rest.n);
     fill_head(&r, ret);
     read_codes(&r, codes, ret);
-    read_words(&r, words, ret);
+    image_read_words(&r, words, ret);
     if (!r.bad)
-        read_lines(&r, lines, ret);
+        image_read_lines(&r, lines, ret);
     boxes = ARENA_ARRAY(arena, wharf_image_box, r.head.n_rules + 1);
     for (uint32_t i = 0; i < r.head.n_rules; i++)
-        boxes[i] = box_of(&r, &rules[i]);
+        boxes[i] = image_read_box_of(&r, &rules[i]);
     ret->rules = boxes;
     read_steps(&r, steps, ret);
     return !r.bad;

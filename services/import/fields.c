@@ -11,7 +11,8 @@ struct list {
     size_t n, cap;
 };
 
-static void add(struct list *l, wharf_str path, enum import_type type, enum import_type element)
+static void fields_add(
+    struct list *l, wharf_str path, enum import_type type, enum import_type element)
 {
     if (l->n == l->cap) {
         struct import_field *wider = ARENA_ARRAY(l->arena, struct import_field, 2 * l->cap + 16);
@@ -25,7 +26,7 @@ static void add(struct list *l, wharf_str path, enum import_type type, enum impo
 }
 
 /* Returns the type of a schema without "null"; "" when it names none. */
-static wharf_str type_of(const struct wharf_json *schema)
+static wharf_str fields_type_of(const struct wharf_json *schema)
 {
     const struct wharf_json *t = json_get(schema, "type");
 
@@ -39,7 +40,7 @@ static wharf_str type_of(const struct wharf_json *schema)
 
 static enum import_type single(const struct wharf_json *schema)
 {
-    wharf_str t = type_of(schema);
+    wharf_str t = fields_type_of(schema);
 
     if (str_eqz(t, "boolean"))
         return IMPORT_T_BOOL;
@@ -53,7 +54,7 @@ static enum import_type single(const struct wharf_json *schema)
 static void add_schema(
     struct list *l, const char *path, const struct wharf_json *schema, unsigned depth)
 {
-    wharf_str t = type_of(schema);
+    wharf_str t = fields_type_of(schema);
     const struct wharf_json *items = json_get(schema, "items"),
                             *members = json_get(schema, "properties");
 
@@ -61,24 +62,25 @@ static void add_schema(
         enum import_type element = items ? single(items) : IMPORT_T_TEXT;
 
         if (element == IMPORT_T_JSON && depth < 4) {
-            add(l, str_z(path), IMPORT_T_JSON, IMPORT_T_TEXT);
+            fields_add(l, str_z(path), IMPORT_T_JSON, IMPORT_T_TEXT);
             members = json_get(items, "properties");
             for (const struct wharf_json *m = members ? members->child : NULL; m; m = m->next)
                 add_schema(
                     l, arena_printf(l->arena, "%s.#.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
         } else {
-            add(l, str_z(path), element == IMPORT_T_JSON ? IMPORT_T_JSON : IMPORT_T_LIST, element);
+            fields_add(
+                l, str_z(path), element == IMPORT_T_JSON ? IMPORT_T_JSON : IMPORT_T_LIST, element);
         }
         return;
     }
-    add(l, str_z(path), single(schema), IMPORT_T_TEXT);
+    fields_add(l, str_z(path), single(schema), IMPORT_T_TEXT);
     for (const struct wharf_json *m = members && depth < 4 ? members->child : NULL; m; m = m->next)
         add_schema(l, arena_printf(l->arena, "%s.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
 }
 
 static void add_children(struct list *l, const struct field *f)
 {
-    add(l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
+    fields_add(l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
     for (size_t i = 0; i < f->children->n_fields; i++) {
         const struct field *c = &f->children->fields[i];
 
@@ -107,7 +109,7 @@ static void add_columns(struct list *l, const struct definition *d)
         wharf_str path = arena_dup(l->arena, e->text.p, e->text.n - (many ? 2 : 0));
 
         if (!has_path(l, path))
-            add(l, path, many ? IMPORT_T_LIST : IMPORT_T_TEXT, IMPORT_T_TEXT);
+            fields_add(l, path, many ? IMPORT_T_LIST : IMPORT_T_TEXT, IMPORT_T_TEXT);
     }
 }
 
@@ -123,8 +125,8 @@ const struct import_field *import_fields(struct arena *a, const struct definitio
         if (f->kind == FIELD_CHILDREN) {
             add_children(&l, f);
         } else if (f->store == STORE_METADATA) {
-            add(&l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
-            add(&l, arena_printf(a, "%s.*", f->name), IMPORT_T_TEXT, IMPORT_T_TEXT);
+            fields_add(&l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
+            fields_add(&l, arena_printf(a, "%s.*", f->name), IMPORT_T_TEXT, IMPORT_T_TEXT);
         } else if (f->json) {
             add_schema(&l, f->name, f->json, 0);
         }

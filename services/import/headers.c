@@ -128,7 +128,7 @@ static int field_of_key(struct import *in, wharf_str key)
     return -1;
 }
 
-static void by_name(struct import *in, struct import_column *c, wharf_str key)
+static void headers_by_name(struct import *in, struct import_column *c, wharf_str key)
 {
     for (size_t i = 0; i < in->options.n_aliases; i++)
         if (!in->options.aliases[i].rank && same_key(in, key, in->options.aliases[i].header)) {
@@ -182,7 +182,8 @@ static bool is_mapped(const struct import *in, wharf_str path)
 
 /* ---- the tree of the row's object ---- */
 
-static struct import_node *child_of(struct import *in, struct import_node *parent, wharf_str key)
+static struct import_node *headers_child_of(
+    struct import *in, struct import_node *parent, wharf_str key)
 {
     struct import_node *n = parent->child;
 
@@ -202,7 +203,7 @@ static struct import_node *child_of(struct import *in, struct import_node *paren
 }
 
 /* Takes the first key of a path, from its front. A key of metadata is one key, dots and all. */
-static wharf_str take_key(wharf_str *path, bool whole)
+static wharf_str headers_take_key(wharf_str *path, bool whole)
 {
     const char *dot = whole ? NULL : memchr(path->p, '.', path->n);
     wharf_str key = {path->p, dot ? (size_t)(dot - path->p) : path->n};
@@ -234,7 +235,7 @@ static int column_in_the_way(const struct import *in, const struct import_column
     const struct import_node *n = in->root;
 
     while (left.n > 0) {
-        wharf_str key = take_key(&left, has_free_key(in, c) && n != in->root);
+        wharf_str key = headers_take_key(&left, has_free_key(in, c) && n != in->root);
 
         n = n->child;
         while (n && !str_eq(n->key, key))
@@ -253,15 +254,15 @@ static struct import_node *make_node(struct import *in, const struct import_colu
     bool rest = has_free_key(in, c);
 
     while (left.n > 0) {
-        wharf_str key = take_key(&left, rest && n != in->root);
+        wharf_str key = headers_take_key(&left, rest && n != in->root);
 
         n->array = n->array || (key.n == 1 && key.p[0] >= '0' && key.p[0] <= '9' && !rest);
-        n = child_of(in, n, key);
+        n = headers_child_of(in, n, key);
     }
     return n;
 }
 
-static bool place(struct import *in, size_t column)
+static bool headers_place(struct import *in, size_t column)
 {
     const struct import_column *c = &in->columns[column];
     int other = column_in_the_way(in, c);
@@ -281,7 +282,7 @@ static bool ignore_column(struct import *in, size_t column, int other)
     struct import_column *c = &in->columns[column];
 
     if (in->options.strict_headers)
-        return place(in, column);
+        return headers_place(in, column);
     import_warn(in, ERR_BATCH_HEADER_DUPLICATE,
         arena_printf(in->row, "the column \"%.*s\" is ignored: \"%.*s\" fills the same field",
             STR_ARG(c->header), STR_ARG(in->columns[other].header)));
@@ -293,7 +294,7 @@ static bool ignore_column(struct import *in, size_t column, int other)
 
 /* Returns the source of a rank of the node, made when it is new, in the order of ranks. A column
  * that already fills the node by its own name is the source of rank 0. */
-static struct import_source *source_of(
+static struct import_source *headers_source_of(
     struct import *in, struct import_node *n, const struct import_alias *a)
 {
     struct import_source **at = &n->sources, *s;
@@ -315,7 +316,7 @@ static struct import_source *source_of(
 }
 
 /* Adds a column to a source. Returns the column that is this part already, else -1. */
-static int add_part(struct import_source *s, int column, unsigned char part)
+static int headers_add_part(struct import_source *s, int column, unsigned char part)
 {
     size_t i = s->n;
 
@@ -334,13 +335,13 @@ static int add_part(struct import_source *s, int column, unsigned char part)
 }
 
 /* Returns the node at a path; NULL when there is none. */
-static struct import_node *find_node(const struct import *in, const char *path)
+static struct import_node *headers_find_node(const struct import *in, const char *path)
 {
     wharf_str left = str_z(path);
     struct import_node *n = in->root;
 
     while (left.n > 0 && n) {
-        wharf_str key = take_key(&left, false);
+        wharf_str key = headers_take_key(&left, false);
 
         n = n->child;
         while (n && !str_eq(n->key, key))
@@ -353,7 +354,7 @@ static struct import_node *find_node(const struct import *in, const char *path)
 static bool take_ranked(struct import *in, size_t column, const struct import_alias *a)
 {
     struct import_column *c = &in->columns[column];
-    struct import_node *n = find_node(in, a->path);
+    struct import_node *n = headers_find_node(in, a->path);
     int other;
 
     c->path = str_z(a->path);
@@ -368,7 +369,7 @@ static bool take_ranked(struct import *in, size_t column, const struct import_al
             return ignore_column(in, column, other);
         n = make_node(in, c);
     }
-    other = add_part(source_of(in, n, a), (int)column, a->part);
+    other = headers_add_part(headers_source_of(in, n, a), (int)column, a->part);
     if (other >= 0)
         return ignore_column(in, column, other);
     if (n->column < 0)
@@ -406,7 +407,7 @@ static bool take_all_ranked(struct import *in, const wharf_str *keys)
     }
     for (size_t a = 0; a < in->options.n_aliases; a++) {
         const struct import_node *n = in->options.aliases[a].rank
-                                          ? find_node(in, in->options.aliases[a].path)
+                                          ? headers_find_node(in, in->options.aliases[a].path)
                                           : NULL;
 
         if (n && n->sources)
@@ -431,7 +432,7 @@ static bool no_repeats(struct import *in, const wharf_str *keys)
     return true;
 }
 
-static bool tell_unknown(struct import *in)
+static bool headers_tell_unknown(struct import *in)
 {
     struct buf names;
     size_t n = 0;
@@ -467,14 +468,14 @@ static bool has_own_name(struct import *in, wharf_str key)
 
     if (!key.n || field_of_key(in, key) < 0)
         return false;
-    by_name(in, &c, key);
+    headers_by_name(in, &c, key);
     path = import_header_key(in->row, c.path);
     return path.n >= key.n && memcmp(path.p, key.p, key.n) == 0;
 }
 
 /* Gives columns their fields: those with a field's own name (and those of column_mapping), or those
  * with another name, which give way to the former. */
-static bool take_columns(struct import *in, const wharf_str *keys, bool own_name)
+static bool headers_take_columns(struct import *in, const wharf_str *keys, bool own_name)
 {
     for (size_t i = 0; i < in->n_columns; i++) {
         struct import_column *c = &in->columns[i];
@@ -484,7 +485,7 @@ static bool take_columns(struct import *in, const wharf_str *keys, bool own_name
         if (own != own_name || !keys[i].n)
             continue;
         if (!mapped)
-            by_name(in, c, keys[i]);
+            headers_by_name(in, c, keys[i]);
         if (c->field < 0)
             continue;
         if (!mapped && is_mapped(in, c->path)) {
@@ -495,7 +496,7 @@ static bool take_columns(struct import *in, const wharf_str *keys, bool own_name
         if (other >= 0 && has_own_name(in, keys[other])) {
             if (!ignore_column(in, i, other))
                 return false;
-        } else if (!place(in, i)) {
+        } else if (!headers_place(in, i)) {
             return false;
         }
     }
@@ -520,7 +521,7 @@ bool headers_read(struct import *in)
     in->root->column = -1;
     if (!no_repeats(in, keys) || !apply_mapping(in, keys))
         return false;
-    if (!take_columns(in, keys, true) || !take_columns(in, keys, false) ||
+    if (!headers_take_columns(in, keys, true) || !headers_take_columns(in, keys, false) ||
         !take_all_ranked(in, keys))
         return false;
     for (size_t i = 0; i < in->n_columns; i++)
@@ -528,5 +529,5 @@ bool headers_read(struct import *in)
     if (!known)
         return problem_set(&in->problem, ERR_BATCH_HEADER_MISSING, in->row_number, 0, 0,
             "the first row names no field; it must hold the names of the columns");
-    return tell_unknown(in);
+    return headers_tell_unknown(in);
 }

@@ -23,14 +23,14 @@ static struct cell_shared sheets = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- options ---- */
 
-static bool wrong(struct wharf_import *h, const char *code, const char *message)
+static bool host_import_wrong(struct wharf_import *h, const char *code, const char *message)
 {
     h->wrong.code = code;
     snprintf(h->wrong.message, sizeof(h->wrong.message), "%s", message);
     return false;
 }
 
-static bool read_format(struct wharf_import *h, wharf_str s, struct import_options *o)
+static bool host_import_read_format(struct wharf_import *h, wharf_str s, struct import_options *o)
 {
     if (str_eqz(s, "csv"))
         o->format = IMPORT_CSV;
@@ -39,23 +39,25 @@ static bool read_format(struct wharf_import *h, wharf_str s, struct import_optio
     else if (str_eqz(s, "xlsx"))
         o->format = IMPORT_XLSX;
     else if (s.n > 0)
-        return wrong(h, ERR_PARAM_INVALID, "file.format must be one of: csv, json, xlsx");
+        return host_import_wrong(
+            h, ERR_PARAM_INVALID, "file.format must be one of: csv, json, xlsx");
     return true;
 }
 
-static bool read_file(struct wharf_import *h, struct arena *a, const struct wharf_json *file,
-    struct import_options *o)
+static bool host_import_read_file(struct wharf_import *h, struct arena *a,
+    const struct wharf_json *file, struct import_options *o)
 {
     wharf_str delimiter = json_text_or(file, "delimiter", "");
     const struct wharf_json *sheet = json_get(file, "sheet");
     int64_t header_row = json_int_or(file, "header_row", 0);
 
-    if (!read_format(h, json_text_or(file, "format", ""), o))
+    if (!host_import_read_format(h, json_text_or(file, "format", ""), o))
         return false;
     if (delimiter.n > 1)
-        return wrong(h, ERR_PARAM_INVALID, "file.delimiter must be one character of ASCII");
+        return host_import_wrong(
+            h, ERR_PARAM_INVALID, "file.delimiter must be one character of ASCII");
     if (header_row < 0)
-        return wrong(h, ERR_PARAM_INVALID, "file.header_row counts from 1");
+        return host_import_wrong(h, ERR_PARAM_INVALID, "file.header_row counts from 1");
     o->delimiter = delimiter.n ? delimiter.p[0] : 0;
     o->encoding = json_text_or(file, "encoding", "").p;
     o->sheet = json_is(sheet, JSON_STRING) || json_is(sheet, JSON_NUMBER)
@@ -84,7 +86,8 @@ static void read_aliases(
     o->n_aliases = n + n_own;
 }
 
-static void read_mapping(struct arena *a, const struct wharf_json *map, struct import_options *o)
+static void host_import_read_mapping(
+    struct arena *a, const struct wharf_json *map, struct import_options *o)
 {
     struct import_mapping *all = ARENA_ARRAY(a, struct import_mapping, (map ? map->count : 0) + 1);
 
@@ -102,7 +105,7 @@ static void i_close(wharf_import *h)
     h->in = NULL;
 }
 
-static void release(void *arg)
+static void host_import_release(void *arg)
 {
     i_close(arg);
 }
@@ -119,16 +122,17 @@ static wharf_import *i_open(
         .sheets = cell_shared_pool(&sheets, &import_sheet_kind, req->engine->config->cell_dir)};
 
     if (!r) {
-        wrong(h, ERR_BATCH_RESOURCE_UNAVAILABLE, "the module of this resource is not enabled");
+        host_import_wrong(
+            h, ERR_BATCH_RESOURCE_UNAVAILABLE, "the module of this resource is not enabled");
         return h;
     }
     o.fields = import_fields(req->arena, r->def, &o.n_fields);
     read_aliases(req->arena, json_is(aliases, JSON_OBJECT) ? aliases : NULL, resource, &o);
-    read_mapping(req->arena, json_is(map, JSON_OBJECT) ? map : NULL, &o);
-    if (read_file(h, req->arena, file, &o)) {
+    host_import_read_mapping(req->arena, json_is(map, JSON_OBJECT) ? map : NULL, &o);
+    if (host_import_read_file(h, req->arena, file, &o)) {
         h->in = import_open(fd, bytes.p, bytes.n, &o);
         h->delimiter[0] = import_delimiter(h->in);
-        arena_on_release(req->arena, release, h);
+        arena_on_release(req->arena, host_import_release, h);
     }
     return h;
 }

@@ -73,12 +73,12 @@ int csv_row(struct import *in)
     return 1;
 }
 
-static int table_row(struct import *in)
+static int import_table_row(struct import *in)
 {
     return in->format == IMPORT_CSV ? csv_row(in) : sheet_row(in);
 }
 
-static bool is_empty(const struct import *in)
+static bool import_is_empty(const struct import *in)
 {
     for (size_t i = 0; i < in->n_cells; i++)
         if (in->cells[i].n > 0)
@@ -92,8 +92,8 @@ static bool find_headers(struct import *in)
     int got;
 
     do
-        got = table_row(in);
-    while (got == 1 && (in->row_number < in->options.header_row || is_empty(in)));
+        got = import_table_row(in);
+    while (got == 1 && (in->row_number < in->options.header_row || import_is_empty(in)));
     if (got == 0)
         problem_set(&in->problem, ERR_BATCH_DATA_EMPTY, 0, 0, 0, "the file is empty");
     return got == 1 && headers_read(in);
@@ -101,7 +101,7 @@ static bool find_headers(struct import *in)
 
 /* ---- opening ---- */
 
-static wharf_str keep(struct import *in, const char *z)
+static wharf_str import_keep(struct import *in, const char *z)
 {
     return arena_dupz(in->arena, z ? z : "");
 }
@@ -116,23 +116,23 @@ static void keep_options(struct import *in, const struct import_options *options
         in->arena, struct import_alias, options->n_aliases + 1);
 
     in->options = *options;
-    in->options.encoding = keep(in, options->encoding).p;
-    in->options.sheet = keep(in, options->sheet).p;
+    in->options.encoding = import_keep(in, options->encoding).p;
+    in->options.sheet = import_keep(in, options->sheet).p;
     for (size_t i = 0; i < options->n_mapping; i++) {
         mapping[i].path = arena_dup_str(in->arena, options->mapping[i].path);
         mapping[i].header = arena_dup_str(in->arena, options->mapping[i].header);
     }
     for (size_t i = 0; i < options->n_fields; i++) {
         fields[i] = options->fields[i];
-        fields[i].path = keep(in, options->fields[i].path).p;
+        fields[i].path = import_keep(in, options->fields[i].path).p;
     }
     for (size_t i = 0; i < options->n_aliases; i++) {
         const struct import_alias *a = &options->aliases[i];
 
         aliases[i] = *a;
-        aliases[i].header = keep(in, a->header).p;
-        aliases[i].path = keep(in, a->path).p;
-        aliases[i].beside = a->beside ? keep(in, a->beside).p : NULL;
+        aliases[i].header = import_keep(in, a->header).p;
+        aliases[i].path = import_keep(in, a->path).p;
+        aliases[i].beside = a->beside ? import_keep(in, a->beside).p : NULL;
     }
     in->options.mapping = mapping;
     in->options.fields = fields;
@@ -167,7 +167,7 @@ static bool memory_to_file(struct import *in)
     return true;
 }
 
-static void start(struct import *in)
+static void import_start(struct import *in)
 {
     if (in->format == IMPORT_AUTO)
         in->format = detect_format(&in->bytes, in->options.encoding, &in->problem);
@@ -209,7 +209,7 @@ struct import *import_open(int fd, const char *p, size_t n, const struct import_
     else if (fd >= 0)
         in->bytes.size = (uint64_t)st.st_size;
     if (!in->problem.code)
-        start(in);
+        import_start(in);
     return in;
 }
 
@@ -356,7 +356,7 @@ static bool make_good(struct import *in, struct import_row *row)
 static enum import_event next_of_table(struct import *in, struct import_row *row)
 {
     for (;;) {
-        int got = table_row(in);
+        int got = import_table_row(in);
 
         if (got <= 0)
             return got == 0 ? IMPORT_END : IMPORT_FAILED;

@@ -70,7 +70,7 @@ static inline size_t next_mark(struct csv *c)
 
 /* Drops what was read and reads more behind the rest. Returns false when nothing more came
  * (ended), or after a problem. */
-static bool more(struct csv *c, struct import_problem *problem)
+static bool import_csv_more(struct csv *c, struct import_problem *problem)
 {
     size_t got = 0, before;
 
@@ -102,7 +102,7 @@ static bool more(struct csv *c, struct import_problem *problem)
 
 enum outcome { DONE, SHORT /* the buffer ends before the record */, BROKEN };
 
-static bool is_blank(char ch, char delimiter)
+static bool import_csv_is_blank(char ch, char delimiter)
 {
     return (ch == ' ' || ch == '\t') && ch != delimiter;
 }
@@ -139,7 +139,7 @@ static enum outcome quoted_cell(struct csv *c, size_t from, struct csv_cell *cel
     *cell = (struct csv_cell){c->p + from + 1, (uint32_t)(end - from - 1), true, doubled};
     blank = end + 1;
     end = next_mark(c);
-    while (blank < end && is_blank(c->p[blank], c->delimiter))
+    while (blank < end && import_csv_is_blank(c->p[blank], c->delimiter))
         blank++;
     if (blank < end || (end < c->n && c->p[end] == '"')) {
         problem_set(problem, ERR_FILE_CSV_SYNTAX, c->line + *lines, 0, 0,
@@ -157,7 +157,7 @@ static char *late_quote(const struct csv *c, size_t from)
 {
     char *p = c->p + from;
 
-    while (is_blank(*p, c->delimiter))
+    while (import_csv_is_blank(*p, c->delimiter))
         p++;
     p += *p == '=' && c->delimiter != '=';
     return *p == '"' && p > c->p + from && p < c->p + c->n ? p : NULL;
@@ -246,7 +246,7 @@ static enum outcome one_cell(struct csv *c, size_t from, struct csv_cell *cell, 
 }
 
 /* Reads the record at c->at. With DONE *ret_next is behind its line end. */
-static enum outcome record(
+static enum outcome import_csv_record(
     struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
 {
     size_t from = c->at, end = from;
@@ -307,14 +307,14 @@ int csv_next(struct csv *c, struct import_problem *problem)
         size_t next = 0;
         enum outcome o;
 
-        if (c->at == c->n && !more(c, problem))
+        if (c->at == c->n && !import_csv_more(c, problem))
             return problem->code ? -1 : 0;
-        o = record(c, &next, &lines, problem);
+        o = import_csv_record(c, &next, &lines, problem);
         if (o == BROKEN)
             return -1;
         if (o == SHORT) {
             /* when nothing more comes the same record ends with the text */
-            if (!more(c, problem) && problem->code)
+            if (!import_csv_more(c, problem) && problem->code)
                 return -1;
             continue;
         }
@@ -358,7 +358,8 @@ static unsigned count_delimiters(const struct csv *c, char delimiter, size_t cou
             quoted = !quoted;
         else if (!quoted && ch == delimiter)
             counts[n]++;
-        fresh = !quoted && (ch == delimiter || (fresh && (is_blank(ch, delimiter) || ch == '=')));
+        fresh = !quoted &&
+                (ch == delimiter || (fresh && (import_csv_is_blank(ch, delimiter) || ch == '=')));
     }
     return n < SAMPLE_RECORDS ? n + any : n;
 }
@@ -426,7 +427,7 @@ static bool reported_by_first_line(struct csv *c)
     if (quoted && *p++ != '"')
         return false;
     /* a program that saved the file again has written it as a row with empty cells */
-    while (is_blank(*p, 0) || (*p == found && found != '\t'))
+    while (import_csv_is_blank(*p, 0) || (*p == found && found != '\t'))
         p++;
     if (*p && !is_line_end(*p))
         return false;
@@ -447,7 +448,7 @@ bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_pr
     c->p = malloc(c->cap + WIDTH + 1);
     if (!c->p)
         return problem_set(problem, ERR_FILE_TOO_COMPLEX, 0, 0, 0, "no memory to read the file");
-    while (c->n < BLOCK && more(c, problem))
+    while (c->n < BLOCK && import_csv_more(c, problem))
         continue;
     if (problem->code)
         return false;

@@ -25,7 +25,7 @@ static bool has_encrypted_package(const struct bytes *b)
     return false;
 }
 
-static bool begins(const char *head, size_t n, const char *magic, size_t magic_n)
+static bool import_detect_begins(const char *head, size_t n, const char *magic, size_t magic_n)
 {
     return n >= magic_n && memcmp(head, magic, magic_n) == 0;
 }
@@ -48,7 +48,7 @@ static const char *known_binary(const char *head, size_t n)
             4, "a program"}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (begins(head, n, known[i].magic, known[i].n))
+        if (import_detect_begins(head, n, known[i].magic, known[i].n))
             return known[i].what;
     return NULL;
 }
@@ -76,17 +76,21 @@ static size_t binary_byte(const char *head, size_t n)
 /* Tells whether the text is UTF-16. A mark wins over what is declared, as in text_open. */
 static bool is_wide(const char *head, size_t n, const char *declared)
 {
-    if (begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2))
+    if (import_detect_begins(head, n, "\xFF\xFE", 2) ||
+        import_detect_begins(head, n, "\xFE\xFF", 2))
         return true;
-    return declared && !begins(head, n, "\xEF\xBB\xBF", 3) &&
+    return declared && !import_detect_begins(head, n, "\xEF\xBB\xBF", 3) &&
            (strcasecmp(declared, "utf-16le") == 0 || strcasecmp(declared, "utf-16be") == 0);
 }
 
 static size_t mark_size(const char *head, size_t n)
 {
-    if (begins(head, n, "\xEF\xBB\xBF", 3))
+    if (import_detect_begins(head, n, "\xEF\xBB\xBF", 3))
         return 3;
-    return begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2) ? 2 : 0;
+    return import_detect_begins(head, n, "\xFF\xFE", 2) ||
+                   import_detect_begins(head, n, "\xFE\xFF", 2)
+               ? 2
+               : 0;
 }
 
 /* Returns the first character that is not blank, or 0. In UTF-16 letters and NULs alternate. */
@@ -118,9 +122,9 @@ enum import_format detect_format(
     const char *what = known_binary(head, n);
     bool wide = is_wide(head, n, declared);
 
-    if (begins(head, n, "PK\3\4", 4) || begins(head, n, "PK\5\6", 4))
+    if (import_detect_begins(head, n, "PK\3\4", 4) || import_detect_begins(head, n, "PK\5\6", 4))
         return IMPORT_XLSX;
-    if (begins(head, n, "\xD0\xCF\x11\xE0", 4))
+    if (import_detect_begins(head, n, "\xD0\xCF\x11\xE0", 4))
         return refuse_compound(b, problem);
     bad = wide ? n : binary_byte(head, n);
     if (what || bad < n) {

@@ -40,7 +40,7 @@ const char *text_encoding_name(enum text_encoding e)
     return names[e];
 }
 
-static bool known_name(const char *name, enum text_encoding *ret)
+static bool import_text_known_name(const char *name, enum text_encoding *ret)
 {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcasecmp(name, names[i]) == 0) {
@@ -179,7 +179,7 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
 
     *t = (struct text){.bytes = bytes};
     marked = has_mark(t);
-    if (!marked && reported && !known_name(declared, &t->encoding))
+    if (!marked && reported && !import_text_known_name(declared, &t->encoding))
         return problem_set(problem, ERR_PARAM_INVALID, 0, 0, 0,
             "file.encoding must be one of: utf-8, utf-16le, utf-16be, windows-1252, "
             "iso-8859-1, iso-8859-15");

@@ -20,7 +20,7 @@ static bool syntax(const struct json_rows *j, struct import_problem *problem, ui
         (unsigned long long)line, (unsigned long long)column, why);
 }
 
-static bool more(struct json_rows *j, struct import_problem *problem)
+static bool jsonrows_more(struct json_rows *j, struct import_problem *problem)
 {
     size_t got = 0, before;
 
@@ -49,7 +49,7 @@ static bool more(struct json_rows *j, struct import_problem *problem)
 
 /* Skips white space; *ret_newline: a line end was among it. Returns the next character, 0 at the
  * end or after a problem. */
-static char skip(struct json_rows *j, bool *ret_newline, struct import_problem *problem)
+static char jsonrows_skip(struct json_rows *j, bool *ret_newline, struct import_problem *problem)
 {
     *ret_newline = false;
     for (;;) {
@@ -66,7 +66,7 @@ static char skip(struct json_rows *j, bool *ret_newline, struct import_problem *
             }
             j->at++;
         }
-        if (!more(j, problem))
+        if (!jsonrows_more(j, problem))
             return 0;
     }
 }
@@ -116,7 +116,7 @@ static bool scan_object(struct json_rows *j, struct scan *s, struct import_probl
 }
 
 /* Takes the object at j->at, which is a '{'. */
-static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_object,
+static int jsonrows_take_object(struct json_rows *j, struct arena *a, wharf_str *ret_object,
     uint64_t *ret_line, struct import_problem *problem)
 {
     struct scan s = {0};
@@ -131,7 +131,7 @@ static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_obje
                 "the object in line %llu is longer than 4 MiB", (unsigned long long)j->line);
             return -1;
         }
-        if (!more(j, problem) && !problem->code && j->at + s.i >= j->n) {
+        if (!jsonrows_more(j, problem) && !problem->code && j->at + s.i >= j->n) {
             count_over(j->p + j->at, s.i, &line, &column);
             syntax(j, problem, line, column, "the file ends inside an object");
         }
@@ -156,14 +156,14 @@ static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_obje
     return 1;
 }
 
-static int wrong(struct json_rows *j, struct import_problem *problem, const char *why)
+static int jsonrows_wrong(struct json_rows *j, struct import_problem *problem, const char *why)
 {
     if (!problem->code)
         syntax(j, problem, j->line, j->column, why);
     return -1;
 }
 
-static void over(struct json_rows *j)
+static void jsonrows_over(struct json_rows *j)
 {
     j->at++;
     j->column++;
@@ -172,36 +172,37 @@ static void over(struct json_rows *j)
 static int next_of_array(struct json_rows *j, struct import_problem *problem)
 {
     bool newline;
-    char c = skip(j, &newline, problem);
+    char c = jsonrows_skip(j, &newline, problem);
 
     if (c == ']') {
-        over(j);
+        jsonrows_over(j);
         j->closed = true;
-        return skip(j, &newline, problem) == 0 && !problem->code
+        return jsonrows_skip(j, &newline, problem) == 0 && !problem->code
                    ? 0
-                   : wrong(j, problem, "text after the array");
+                   : jsonrows_wrong(j, problem, "text after the array");
     }
     if (j->any) {
         if (c != ',')
-            return wrong(j, problem, c ? "a comma or ] is missing" : "the array is not closed");
-        over(j);
-        c = skip(j, &newline, problem);
+            return jsonrows_wrong(
+                j, problem, c ? "a comma or ] is missing" : "the array is not closed");
+        jsonrows_over(j);
+        c = jsonrows_skip(j, &newline, problem);
     }
-    return c == '{'
-               ? 1
-               : wrong(j, problem, c ? "an object is expected here" : "the array is not closed");
+    return c == '{' ? 1
+                    : jsonrows_wrong(
+                          j, problem, c ? "an object is expected here" : "the array is not closed");
 }
 
 static int next_of_lines(struct json_rows *j, struct import_problem *problem)
 {
     bool newline;
-    char c = skip(j, &newline, problem);
+    char c = jsonrows_skip(j, &newline, problem);
 
     if (!c)
         return problem->code ? -1 : 0;
     if (j->any && !newline)
-        return wrong(j, problem, "each object stands in a line of its own");
-    return c == '{' ? 1 : wrong(j, problem, "an object is expected here");
+        return jsonrows_wrong(j, problem, "each object stands in a line of its own");
+    return c == '{' ? 1 : jsonrows_wrong(j, problem, "an object is expected here");
 }
 
 bool json_rows_open(struct json_rows *j, struct text *text, struct import_problem *problem)
@@ -212,9 +213,9 @@ bool json_rows_open(struct json_rows *j, struct text *text, struct import_proble
     j->p = malloc(j->cap + 1);
     if (!j->p)
         return problem_set(problem, ERR_FILE_TOO_COMPLEX, 0, 0, 0, "no memory to read the file");
-    if (skip(j, &newline, problem) == '[') {
+    if (jsonrows_skip(j, &newline, problem) == '[') {
         j->array = true;
-        over(j);
+        jsonrows_over(j);
     }
     return !problem->code;
 }
@@ -230,5 +231,5 @@ int json_rows_next(struct json_rows *j, struct arena *a, wharf_str *ret_object, 
 {
     int got = j->closed ? 0 : j->array ? next_of_array(j, problem) : next_of_lines(j, problem);
 
-    return got == 1 ? take_object(j, a, ret_object, ret_line, problem) : got;
+    return got == 1 ? jsonrows_take_object(j, a, ret_object, ret_line, problem) : got;
 }

@@ -29,7 +29,7 @@ static bool as_bool(wharf_str s, bool *ret)
     return false;
 }
 
-static size_t digits(const char *p)
+static size_t object_digits(const char *p)
 {
     return strspn(p, "0123456789");
 }
@@ -43,11 +43,11 @@ static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
 
     p += *p == '-' || *p == '+';
     whole = p;
-    n_whole = digits(p);
+    n_whole = object_digits(p);
     p += n_whole;
     if (*p == '.') {
         fraction = ++p;
-        n_fraction = digits(p);
+        n_fraction = object_digits(p);
         p += n_fraction;
     }
     if (n_whole + n_fraction == 0)
@@ -55,7 +55,7 @@ static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
     if (*p == 'e' || *p == 'E') {
         exponent = p++;
         p += *p == '-' || *p == '+';
-        n_exponent = digits(p);
+        n_exponent = object_digits(p);
         if (n_exponent == 0)
             return false;
         p += n_exponent;
@@ -87,7 +87,7 @@ static void put_single(struct import *in, struct jw *w, wharf_str s, enum import
         jw_str(w, NULL, s);
 }
 
-static void put_list(struct import *in, struct jw *w, wharf_str s, enum import_type element)
+static void object_put_list(struct import *in, struct jw *w, wharf_str s, enum import_type element)
 {
     size_t at = 0;
 
@@ -118,7 +118,7 @@ static bool is_deeper(const struct wharf_json *v, int levels)
 /* Writes a cell that is JSON, when it is: only objects and arrays, in cells that may hold them.
  * Deeper ones than any resource takes stay texts: what is around a cell, here and where the row is
  * kept, must not make it deeper than JSON may be. */
-static bool put_json(struct import *in, struct jw *w, wharf_str s)
+static bool object_put_json(struct import *in, struct jw *w, wharf_str s)
 {
     struct json_error e;
     const struct wharf_json *v = s.p[0] == '{' || s.p[0] == '[' ? json_parse(in->row, s, &e) : NULL;
@@ -129,7 +129,7 @@ static bool put_json(struct import *in, struct jw *w, wharf_str s)
     return true;
 }
 
-static void put_cell(struct import *in, struct jw *w, size_t column, wharf_str s)
+static void object_put_cell(struct import *in, struct jw *w, size_t column, wharf_str s)
 {
     const struct import_field *f = &in->options.fields[in->columns[column].field];
 
@@ -144,11 +144,11 @@ static void put_cell(struct import *in, struct jw *w, size_t column, wharf_str s
         put_single(in, w, s, f->type);
         return;
     case IMPORT_T_LIST:
-        if (!put_json(in, w, s))
-            put_list(in, w, s, f->element);
+        if (!object_put_json(in, w, s))
+            object_put_list(in, w, s, f->element);
         return;
     case IMPORT_T_JSON:
-        if (!put_json(in, w, s))
+        if (!object_put_json(in, w, s))
             jw_str(w, NULL, s);
         return;
     }
@@ -248,12 +248,12 @@ static wharf_str node_text(struct import *in, const struct import_node *n)
     return s ? source_text(in, s) : str_z("");
 }
 
-static bool is_there(struct import *in, const struct import_node *n)
+static bool object_is_there(struct import *in, const struct import_node *n)
 {
     if (n->column >= 0)
         return node_text(in, n).n > 0;
     for (const struct import_node *c = n->child; c; c = c->next)
-        if (is_there(in, c))
+        if (object_is_there(in, c))
             return true;
     return false;
 }
@@ -277,15 +277,15 @@ static void put_node(struct import *in, struct jw *w, const struct import_node *
     wharf_str whole;
 
     if (n->column >= 0) {
-        put_cell(in, w, (size_t)n->column, node_text(in, n));
+        object_put_cell(in, w, (size_t)n->column, node_text(in, n));
         return;
     }
     whole = n == in->root ? str_z("") : whole_object(in, n);
-    if (whole.n && put_json(in, w, whole))
+    if (whole.n && object_put_json(in, w, whole))
         return;
     jw_open(w, NULL, n->array ? '[' : '{');
     for (const struct import_node *c = n->child; c; c = c->next) {
-        if (!is_there(in, c))
+        if (!object_is_there(in, c))
             continue;
         if (!n->array)
             jw_key(w, c->key);

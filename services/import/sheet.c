@@ -23,7 +23,7 @@ const struct cell_kind import_sheet_kind = {.name = "sheet",
     .frame_max = SHEET_BLOCK_MAX,
     .log_fd = -1};
 
-static bool broken(struct import *in)
+static bool sheet_broken(struct import *in)
 {
     return problem_set(&in->problem, ERR_FILE_XLSX_INVALID, 0, 0, 0,
         "the spreadsheet can't be read; save it again as XLSX or CSV");
@@ -53,7 +53,7 @@ static void run_failed(struct import *in, const struct cell_result *result)
         if (code)
             problem_set(&in->problem, code, 0, 0, 0, "%s", colon + 2);
         else
-            broken(in);
+            sheet_broken(in);
         return;
     case CELL_DEADLINE:
     case CELL_MEMORY:
@@ -67,7 +67,7 @@ static void run_failed(struct import *in, const struct cell_result *result)
     case CELL_CRASHED:
     case CELL_PROTOCOL:
     case CELL_CANCELED:
-        broken(in);
+        sheet_broken(in);
         return;
     }
 }
@@ -87,7 +87,7 @@ static int next_block(struct import *in)
     if (cell_run_result(s->run)->status == CELL_OK)
         return 0;
     if (cell_run_result(s->run)->status == CELL_CANCELED)
-        broken(in); /* given up below: a question where none belongs */
+        sheet_broken(in); /* given up below: a question where none belongs */
     run_failed(in, cell_run_result(s->run));
     return -1;
 }
@@ -106,10 +106,10 @@ bool sheet_open(struct import *in)
             "spreadsheets can't be read here; send CSV or JSON");
     s->run = cell_run_start(in->options.sheets, &call);
     if (next_block(in) != 1)
-        return broken(in);
+        return sheet_broken(in);
     if (s->block.n < 1 || s->block.p[0] != SHEET_NAME ||
         !utf8_valid(s->block.p + 1, s->block.n - 1))
-        return broken(in);
+        return sheet_broken(in);
     s->name = arena_dup(in->arena, s->block.p + 1, s->block.n - 1);
     s->at = s->block.n;
     return true;
@@ -121,7 +121,7 @@ void sheet_close(struct import *in)
     in->sheet.run = NULL;
 }
 
-static bool take(struct sheet_rows *s, void *to, size_t n)
+static bool sheet_take(struct sheet_rows *s, void *to, size_t n)
 {
     if (s->block.n - s->at < n)
         return false;
@@ -136,10 +136,10 @@ static bool take_cell(struct import *in)
     struct sheet_rows *s = &in->sheet;
     struct sheet_cell c;
 
-    if (!take(s, &c, sizeof(c)) || c.column < in->n_cells || c.column >= IMPORT_COLUMNS_MAX ||
+    if (!sheet_take(s, &c, sizeof(c)) || c.column < in->n_cells || c.column >= IMPORT_COLUMNS_MAX ||
         c.n > IMPORT_FIELD_MAX || s->block.n - s->at <= c.n || s->block.p[s->at + c.n] != 0 ||
         !utf8_valid(s->block.p + s->at, c.n) || memchr(s->block.p + s->at, 0, c.n))
-        return broken(in);
+        return sheet_broken(in);
     while (in->n_cells < c.column) {
         in->cell_fault[in->n_cells] = CELL_GOOD;
         in->cells[in->n_cells++] = str_z("");
@@ -163,13 +163,13 @@ int sheet_row(struct import *in)
         if (got <= 0)
             return got;
         if (s->block.n < 1 || s->block.p[0] != SHEET_ROWS) {
-            broken(in);
+            sheet_broken(in);
             return -1;
         }
         s->at = 1;
     }
-    if (!take(s, &head, sizeof(head)) || head.row <= in->row_number) {
-        broken(in);
+    if (!sheet_take(s, &head, sizeof(head)) || head.row <= in->row_number) {
+        sheet_broken(in);
         return -1;
     }
     in->row_number = head.row;

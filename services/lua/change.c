@@ -12,7 +12,7 @@ const char *write_action(uint32_t op)
     return op == OP_CREATE ? "create" : op == OP_UPDATE ? "update" : "delete";
 }
 
-static wharf_str body_text(struct arena *a, const struct wharf_json *v)
+static wharf_str change_body_text(struct arena *a, const struct wharf_json *v)
 {
     struct buf out;
     struct jw w;
@@ -57,7 +57,8 @@ wharf_str write_row_to_be(struct wharf_req *req, const struct write *w)
         if (!cell || (w->old_rec && !v->present))
             continue;
         if (f->kind == FIELD_CHILDREN)
-            text = v->present ? body_text(req->arena, json_get(w->body, f->name)) : str_z("[]");
+            text = v->present ? change_body_text(req->arena, json_get(w->body, f->name))
+                              : str_z("[]");
         else if (!field_written(f))
             continue;
         *cell = (struct cell){text.p, text.n};
@@ -77,14 +78,14 @@ wharf_str write_location(const struct write *w)
     return w->old_rec ? record_location(w->old_rec) : str_z("");
 }
 
-static void text_if_any(struct jw *w, const char *key, wharf_str text)
+static void change_text_if_any(struct jw *w, const char *key, wharf_str text)
 {
     if (text.n)
         jw_str(w, key, text);
 }
 
 /* Tells whether the member of a body is one that organizations' hooks are not shown. */
-static bool left_out(const struct definition *d, const struct wharf_json *m)
+static bool change_left_out(const struct definition *d, const struct wharf_json *m)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].unhooked && str_eqz(m->key, d->fields[i].name))
@@ -96,7 +97,7 @@ static bool left_out(const struct definition *d, const struct wharf_json *m)
 static bool leaves_out(const struct write *w)
 {
     for (const struct wharf_json *m = w->body ? w->body->child : NULL; m; m = m->next) {
-        if (left_out(w->res->def, m))
+        if (change_left_out(w->res->def, m))
             return true;
     }
     return false;
@@ -107,7 +108,7 @@ struct made {
     struct wharf_json *object, **last;
 };
 
-static void take(struct arena *a, struct made *to, const struct wharf_json *m)
+static void change_take(struct arena *a, struct made *to, const struct wharf_json *m)
 {
     *to->last = ARENA_NEW(a, struct wharf_json);
     **to->last = *m;
@@ -135,8 +136,8 @@ const struct wharf_json *write_shown(struct wharf_req *req, const struct write *
         return w->body;
     to = empty_like(req->arena, w->body);
     for (const struct wharf_json *m = w->body->child; m; m = m->next) {
-        if (!left_out(w->res->def, m))
-            take(req->arena, &to, m);
+        if (!change_left_out(w->res->def, m))
+            change_take(req->arena, &to, m);
     }
     return to.object;
 }
@@ -150,10 +151,10 @@ const struct wharf_json *write_whole(
         return input;
     to = empty_like(req->arena, w->body);
     for (const struct wharf_json *m = input->child; m; m = m->next)
-        take(req->arena, &to, m);
+        change_take(req->arena, &to, m);
     for (const struct wharf_json *m = w->body->child; m; m = m->next) {
-        if (left_out(w->res->def, m) && !json_get(input, m->key.p))
-            take(req->arena, &to, m);
+        if (change_left_out(w->res->def, m) && !json_get(input, m->key.p))
+            change_take(req->arena, &to, m);
     }
     return to.object;
 }
@@ -165,7 +166,7 @@ static void put_without(struct jw *jw, const struct write *w)
         return;
     jw_open(jw, "without", '[');
     for (const struct wharf_json *m = w->body->child; m; m = m->next) {
-        if (left_out(w->res->def, m))
+        if (change_left_out(w->res->def, m))
             jw_str(jw, NULL, m->key);
     }
     jw_close(jw, ']');
@@ -185,7 +186,7 @@ wharf_str write_change_text(
     jw_z(&jw, "resource", w->res->def->name);
     jw_z(&jw, "action", write_action(w->op));
     jw_str(&jw, "id", w->id);
-    text_if_any(&jw, "location_id", write_location(w));
+    change_text_if_any(&jw, "location_id", write_location(w));
     if (w->old_rec)
         jw_raw(&jw, "old", record_json(req->arena, w->old_rec, &view));
     if (w->body && w->op != OP_DELETE) {

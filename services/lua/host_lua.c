@@ -41,7 +41,7 @@ static wharf_status l_run(
 
 /* ---- rights ---- */
 
-static void release(void *arg)
+static void host_lua_release(void *arg)
 {
     principal_unref(arg);
 }
@@ -59,7 +59,7 @@ static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struc
     if (!r)
         return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
-    arena_on_release(req->arena, release, p);
+    arena_on_release(req->arena, host_lua_release, p);
     if (!p->refusal && str_eq(p->organization, req->access.who->organization))
         *ret = p;
     return WHARF_OK;
@@ -82,7 +82,7 @@ static void meet_scopes(const struct areas *areas, const wharf_json *scopes, str
         p->levels[i] = p->levels[i] < wanted[i] ? p->levels[i] : wanted[i];
 }
 
-static bool among(const wharf_json *ids, wharf_str id)
+static bool host_lua_among(const wharf_json *ids, wharf_str id)
 {
     for (size_t i = 0; i < ids->count; i++) {
         if (str_eq(json_at(ids, i)->text, id))
@@ -111,7 +111,7 @@ static void meet_list(wharf_req *req, const wharf_json *ids, struct principal *p
         }
     } else {
         for (size_t i = 0; i < p->access.n_locations; i++) {
-            if (among(ids, p->access.locations[i]))
+            if (host_lua_among(ids, p->access.locations[i]))
                 kept[n++] = p->access.locations[i];
         }
     }
@@ -172,7 +172,7 @@ static wharf_status l_actor(
 
 /* ---- calls ---- */
 
-static uint32_t mistake(wharf_str *ret_text, const char *text)
+static uint32_t host_lua_mistake(wharf_str *ret_text, const char *text)
 {
     *ret_text = str_z(text);
     return WHARF_LUA_MISTAKE;
@@ -192,13 +192,13 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
         .who = &actor->who};
 
     if (!get && !post && !delete)
-        return mistake(ret_text,
+        return host_lua_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
     if (!str_starts(call.path, "/v1/"))
-        return mistake(ret_text,
+        return host_lua_mistake(ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
     if (req->tx.depth && !get)
-        return mistake(ret_text,
+        return host_lua_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
             "only read; do it in an after hook\"}");
     if (!get) {
@@ -237,7 +237,7 @@ static uint32_t l_tell(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_s
         return lua_emit(req, &sender, args, ret_text);
     if (str_eqz(op, "mail.send"))
         return lua_mail(req, &sender, args, ret_text);
-    return mistake(
+    return host_lua_mistake(
         ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
 }
 

@@ -67,7 +67,7 @@ static wharf_str query_text(
 }
 
 /* Returns the body as HTTP would have brought it: what an Idempotency-Key is remembered with. */
-static wharf_str body_text(struct wharf_req *req, const struct wharf_json *body)
+static wharf_str inner_body_text(struct wharf_req *req, const struct wharf_json *body)
 {
     struct buf b;
     struct jw w;
@@ -81,7 +81,8 @@ static wharf_str body_text(struct wharf_req *req, const struct wharf_json *body)
     return text;
 }
 
-static void begin(struct wharf_req *req, struct wharf_req *outer, const struct inner_call *call)
+static void inner_begin(
+    struct wharf_req *req, struct wharf_req *outer, const struct inner_call *call)
 {
     struct req_head *head = &req->head;
     const char *mark = memchr(call->path.p, '?', call->path.n);
@@ -97,7 +98,7 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     head->raw_query = query_text(req, in_path, call->query);
     head->client_request_id = head->traceparent = head->last_event_id = str_z("");
     req->body = call->body ? call->body : &empty_object;
-    req->body_text = call->body ? body_text(req, call->body) : str_z("");
+    req->body_text = call->body ? inner_body_text(req, call->body) : str_z("");
     head->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
     head->if_match = req->batch_id = str_z("");
     req->access.who = call->who;
@@ -128,7 +129,7 @@ static bool available(struct wharf_req *req)
     return true;
 }
 
-static bool checked(struct wharf_req *req)
+static bool inner_checked(struct wharf_req *req)
 {
     struct req_head *head = &req->head;
     wharf_str allow = {NULL, 0}, bad;
@@ -168,7 +169,7 @@ static bool checked(struct wharf_req *req)
 
 /* ---- the answer ---- */
 
-static bool answer(struct wharf_req *req, struct buf *out)
+static bool inner_answer(struct wharf_req *req, struct buf *out)
 {
     struct req_problems *problems = &req->problems;
     struct req_reply *reply = &req->reply;
@@ -196,9 +197,9 @@ static bool answer(struct wharf_req *req, struct buf *out)
     return good;
 }
 
-static void run_alone(struct wharf_req *req, const struct inner_call *call)
+static void inner_run_alone(struct wharf_req *req, const struct inner_call *call)
 {
-    if (!checked(req))
+    if (!inner_checked(req))
         return;
     if (call->key_is_ours && req->route->declared && req->route->declared->flags & WHARF_R_NO_TX)
         req->head.idempotency_key = str_z("");
@@ -215,7 +216,7 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
     }
     req_leave_organization(outer);
     req->tx.depth = req->tx.floor = outer->tx.depth;
-    if (checked(req) &&
+    if (inner_checked(req) &&
         (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
             (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
         request_run(req);
@@ -252,16 +253,16 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     struct buf out;
     bool good;
 
-    begin(&req, outer, call);
+    inner_begin(&req, outer, call);
     if (outer->tx.depth)
         run_inside(&req, outer);
     else
-        run_alone(&req, call);
+        inner_run_alone(&req, call);
     if (!req.problems.n && (req.parked || req.reply.served || req.stream || req.reply.raw_type))
         req_fail(&req, ERR_ROUTE_NOT_FOUND, NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
     request_release(&req);
-    good = answer(&req, &out);
+    good = inner_answer(&req, &out);
     *ret_text = out.failed ? WHARF_S("{\"code\":\"body.too_large\",\"message\":\"the answer is too "
                                      "large\",\"status\":413}")
                            : arena_dup_str(outer->arena, buf_str(&out));

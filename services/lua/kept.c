@@ -28,7 +28,7 @@ static struct kept *slots[SLOTS]; /* for all threads of the process */
 static size_t all_bytes; /* of all that stand in slots */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void unref(void *arg)
+static void kept_unref(void *arg)
 {
     struct kept *k = arg;
 
@@ -36,14 +36,14 @@ static void unref(void *arg)
         arena_free(k->arena);
 }
 
-static struct kept **slot_of(wharf_str organization)
+static struct kept **kept_slot_of(wharf_str organization)
 {
     uint32_t h = wharf_hash32(WHARF_HASH32_START, organization.p, organization.n);
 
     return &slots[h % SLOTS];
 }
 
-static bool fits(const struct kept *k, const struct wharf_req *req, unsigned generation)
+static bool kept_fits(const struct kept *k, const struct wharf_req *req, unsigned generation)
 {
     const struct principal *who = req->access.who;
 
@@ -52,15 +52,15 @@ static bool fits(const struct kept *k, const struct wharf_req *req, unsigned gen
            (!who->hooks.p || (k->hooks.p && str_eq(k->hooks, who->hooks)));
 }
 
-static struct kept *find(const struct wharf_req *req, unsigned generation)
+static struct kept *kept_find(const struct wharf_req *req, unsigned generation)
 {
     struct kept *k;
 
     if (req->tx.access_changed)
         return NULL;
     pthread_mutex_lock(&lock);
-    k = *slot_of(req->access.who->organization);
-    k = fits(k, req, generation) ? k : NULL;
+    k = *kept_slot_of(req->access.who->organization);
+    k = kept_fits(k, req, generation) ? k : NULL;
     if (k)
         atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
@@ -71,14 +71,14 @@ static void empty(struct kept **slot)
 {
     if (*slot)
         all_bytes -= (*slot)->bytes;
-    unref(*slot);
+    kept_unref(*slot);
     *slot = NULL;
 }
 
 /* Puts it where others may have it too, but for what was made of rows that are not committed. */
-static void put(const struct req_transaction *tx, struct kept *k)
+static void kept_put(const struct req_transaction *tx, struct kept *k)
 {
-    struct kept **slot = slot_of(k->organization);
+    struct kept **slot = kept_slot_of(k->organization);
 
     k->bytes = arena_used(k->arena);
     if (tx->access_changed || k->bytes > BYTES_MAX)
@@ -96,7 +96,7 @@ static void put(const struct req_transaction *tx, struct kept *k)
 wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret)
 {
     unsigned generation = auth_cache_generation(req->engine->auth);
-    struct kept *k = find(req, generation);
+    struct kept *k = kept_find(req, generation);
     struct arena *own = req->arena;
     wharf_status s = WHARF_OK;
 
@@ -113,9 +113,10 @@ wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret)
         s = make(req, &k->value);
         req->arena = own;
         if (s == WHARF_OK)
-            put(&req->tx, k);
+            kept_put(&req->tx, k);
     }
-    arena_on_release(req->arena, unref, k); /* also when it failed: problems were allocated in it */
+    arena_on_release(
+        req->arena, kept_unref, k); /* also when it failed: problems were allocated in it */
     *ret = k->value;
     return s;
 }

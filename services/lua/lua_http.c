@@ -25,7 +25,7 @@ enum {
 /* ---- what is asked ---- */
 
 /* Returns what is wrong with the headers, as a sentence in the arena; NULL: nothing. */
-static const char *read_headers(
+static const char *lua_http_read_headers(
     struct arena *a, const struct wharf_json *headers, struct net_request *r)
 {
     const char **lines = ARENA_ARRAY(a, const char *, HEADERS_MAX);
@@ -50,7 +50,8 @@ static const char *read_headers(
     return NULL;
 }
 
-static bool read_body(struct arena *a, const struct wharf_json *body, struct net_request *r)
+static bool lua_http_read_body(
+    struct arena *a, const struct wharf_json *body, struct net_request *r)
 {
     unsigned char *bytes;
     size_t n = 0;
@@ -66,18 +67,19 @@ static bool read_body(struct arena *a, const struct wharf_json *body, struct net
     return n <= MOST_BYTES;
 }
 
-static int64_t within(int64_t value, int64_t most)
+static int64_t lua_http_within(int64_t value, int64_t most)
 {
     return value < 1 ? 1 : value > most ? most : value;
 }
 
 /* Returns what the author did wrong, as a sentence; NULL: nothing. */
-static const char *read_request(struct wharf_req *req, const struct lua_http *limits,
+static const char *lua_http_read_request(struct wharf_req *req, const struct lua_http *limits,
     const struct wharf_json *args, struct net_request *r)
 {
     struct arena *a = req->arena;
     int64_t left_ms = (limits->deadline_us - clock_monotonic_us()) / 1000;
-    int64_t ms = within(json_int_or(args, "timeout_ms", DEFAULT_MS), within(left_ms, MOST_MS));
+    int64_t ms = lua_http_within(
+        json_int_or(args, "timeout_ms", DEFAULT_MS), lua_http_within(left_ms, MOST_MS));
     const char *wrong;
 
     *r = (struct net_request){.method = json_text_or(args, "method", "GET").p,
@@ -86,14 +88,14 @@ static const char *read_request(struct wharf_req *req, const struct lua_http *li
         .body_fd = -1,
         .flags = NET_GZIP | (req->access.who ? NET_REUSE : 0u) |
                  (req->engine->config->net_allow_http ? NET_HTTP : 0u),
-        .limits = {
-            .bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
+        .limits = {.bytes = (uint64_t)lua_http_within(
+                       json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
             .connect_ms = (uint32_t)ms,
             .total_ms = (uint32_t)ms}};
-    wrong = read_headers(a, json_get(args, "headers"), r);
-    return wrong                                     ? wrong
-           : read_body(a, json_get(args, "body"), r) ? NULL
-                                                     : "the body is larger than 8 MiB";
+    wrong = lua_http_read_headers(a, json_get(args, "headers"), r);
+    return wrong                                              ? wrong
+           : lua_http_read_body(a, json_get(args, "body"), r) ? NULL
+                                                              : "the body is larger than 8 MiB";
 }
 
 /* Writes the host of a URL in lower case, without its port; empty: the client will say what is
@@ -125,7 +127,7 @@ static bool host_matches(const char *host, wharf_str pattern)
 }
 
 /* Refuses what can be refused before anything is sent. Returns NULL when there is nothing. */
-static const char *refusal(
+static const char *lua_http_refusal(
     struct wharf_req *req, const struct lua_http *limits, wharf_str url, const char **ret_why)
 {
     char host[HOST_MAX + 1], own[HOST_MAX + 1];
@@ -147,7 +149,7 @@ static const char *refusal(
 
 /* ---- what comes back ---- */
 
-static const char *code_of(enum net_outcome o)
+static const char *lua_http_code_of(enum net_outcome o)
 {
     switch (o) {
     case NET_BAD_URL:
@@ -222,7 +224,7 @@ static const char *sentence_of(enum net_outcome o)
 
 /* Writes headers with names in lower case; of a name that comes twice the values are joined, as
  * RFC 9110 allows. */
-static void write_headers(struct arena *a, struct jw *w, wharf_str head)
+static void lua_http_write_headers(struct arena *a, struct jw *w, wharf_str head)
 {
     wharf_str names[HEADERS_MAX], values[HEADERS_MAX];
     size_t n = 0;
@@ -261,13 +263,13 @@ static void write_answer(struct arena *a, struct jw *w, const char *key, struct 
         text, size, (const unsigned char *)body.p, body.n, sodium_base64_VARIANT_ORIGINAL);
     jw_open(w, key, '{');
     jw_int(w, "status", net_status(t));
-    write_headers(a, w, net_head(t));
+    lua_http_write_headers(a, w, net_head(t));
     jw_z(w, "body", text);
     jw_close(w, '}');
 }
 
 /* Copies a text outside of the request's budget: it is bounded here. */
-static wharf_str apart(struct arena *a, wharf_str s)
+static wharf_str lua_http_apart(struct arena *a, wharf_str s)
 {
     char *p = arena_alloc_apart(a, s.n + 1);
 
@@ -282,7 +284,8 @@ struct exchange {
     const char *refused, *why;
 };
 
-static void write_error(struct jw *w, const char *key, const char *code, const struct exchange *x)
+static void lua_http_write_error(
+    struct jw *w, const char *key, const char *code, const struct exchange *x)
 {
     jw_open(w, key, '{');
     jw_z(w, "code", code);
@@ -290,15 +293,15 @@ static void write_error(struct jw *w, const char *key, const char *code, const s
     jw_close(w, '}');
 }
 
-static const char *code_for(const struct exchange *x)
+static const char *lua_http_code_for(const struct exchange *x)
 {
-    return x->transfer ? code_of(net_outcome(x->transfer)) : x->refused;
+    return x->transfer ? lua_http_code_of(net_outcome(x->transfer)) : x->refused;
 }
 
 /* ---- the ops ---- */
 
 /* Runs those that are not refused at once. */
-static void run_all(struct wharf_req *req, struct exchange *list, size_t n)
+static void lua_http_run_all(struct wharf_req *req, struct exchange *list, size_t n)
 {
     struct net_queue *q = net_queue_new(NULL);
     size_t under_way = 0;
@@ -320,12 +323,12 @@ static void run_all(struct wharf_req *req, struct exchange *list, size_t n)
 
 static enum sandbox_answer answer_one(struct arena *a, struct exchange *x, struct buf *out)
 {
-    const char *code = code_for(x);
+    const char *code = lua_http_code_for(x);
     struct jw w;
 
     jw_init(&w, out);
     if (code)
-        write_error(&w, NULL, code, x);
+        lua_http_write_error(&w, NULL, code, x);
     else
         write_answer(a, &w, NULL, x->transfer);
     return code ? SANDBOX_REFUSED : SANDBOX_GIVEN;
@@ -339,11 +342,11 @@ static enum sandbox_answer answer_all(
     jw_init(&w, out);
     jw_open(&w, NULL, '[');
     for (size_t i = 0; i < n; i++) {
-        const char *code = code_for(&list[i]);
+        const char *code = lua_http_code_for(&list[i]);
 
         jw_open(&w, NULL, '{');
         if (code)
-            write_error(&w, "error", code, &list[i]);
+            lua_http_write_error(&w, "error", code, &list[i]);
         else
             write_answer(a, &w, "response", list[i].transfer);
         jw_close(&w, '}');
@@ -352,7 +355,7 @@ static enum sandbox_answer answer_all(
     return SANDBOX_GIVEN;
 }
 
-static enum sandbox_answer mistake(wharf_str *ret_text, const char *message)
+static enum sandbox_answer lua_http_mistake(wharf_str *ret_text, const char *message)
 {
     *ret_text = str_z(message);
     return SANDBOX_MISTAKE;
@@ -385,11 +388,11 @@ enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, boo
     struct buf out;
 
     if (req->tx.depth)
-        return mistake(ret_text,
+        return lua_http_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
             "outside is asked; do it in an after hook\"}");
     if (n > AT_ONCE)
-        return mistake(ret_text,
+        return lua_http_mistake(ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
     if (n > limits->left) {
         *ret_text = str_z("{\"code\":\"workflow.budget_calls\",\"message\":\"the run made more "
@@ -398,21 +401,22 @@ enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, boo
     }
     limits->left -= (unsigned)n;
     for (size_t i = 0; i < n; i++) {
-        const char *wrong = read_request(
+        const char *wrong = lua_http_read_request(
             req, limits, all ? json_at(asked, i) : args, &list[i].request);
 
         if (wrong)
             return mistake_of(req->arena, ret_text, ERR_PARAM_INVALID, wrong);
-        list[i].refused = refusal(req, limits, list[i].request.url, &list[i].why);
+        list[i].refused = lua_http_refusal(req, limits, list[i].request.url, &list[i].why);
     }
-    run_all(req, list, n);
+    lua_http_run_all(req, list, n);
     buf_init(&out, ANSWERS_MAX);
     answer = all ? answer_all(req->arena, list, n, &out) : answer_one(req->arena, &list[0], &out);
     if (out.failed)
-        answer = mistake(ret_text, "{\"code\":\"http.too_large\",\"message\":\"these answers are "
-                                   "larger than 48 MiB together, as text\"}");
+        answer = lua_http_mistake(ret_text,
+            "{\"code\":\"http.too_large\",\"message\":\"these answers are "
+            "larger than 48 MiB together, as text\"}");
     else
-        *ret_text = apart(req->arena, buf_str(&out));
+        *ret_text = lua_http_apart(req->arena, buf_str(&out));
     buf_done(&out);
     for (size_t i = 0; i < n; i++) {
         if (list[i].transfer)

@@ -51,7 +51,8 @@ static bool is_test(const wharf_lua_spec *s)
     return WHARF_HAS(wharf_lua_spec, s, tests) && s->tests;
 }
 
-static void write_call(struct wharf_req *req, struct buf *out, const wharf_lua_spec *s, bool share)
+static void lua_run_write_call(
+    struct wharf_req *req, struct buf *out, const wharf_lua_spec *s, bool share)
 {
     struct jw w;
 
@@ -92,7 +93,7 @@ static void write_call(struct wharf_req *req, struct buf *out, const wharf_lua_s
 
 /* ---- questions ---- */
 
-static void answer_zone(struct cell_run *run, wharf_str name)
+static void lua_run_answer_zone(struct cell_run *run, wharf_str name)
 {
     char bytes[ZONE_BYTES_MAX];
     size_t n = zone_read(name.p, bytes, sizeof(bytes));
@@ -102,7 +103,7 @@ static void answer_zone(struct cell_run *run, wharf_str name)
 
 /* Answers one question; the memory of its answer is gone when it was sent. What it waits for in
  * the database ends when the run's time is over. */
-static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
+static void lua_run_answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
     wharf_str said, int64_t until_us)
 {
     static const char letters[] = {LUA_GIVEN, LUA_REFUSED, LUA_MISTAKE, LUA_ENDED};
@@ -118,7 +119,7 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
     op = arena_dup(req->arena, question.p, end ? (size_t)(end - question.p) : question.n);
     question = end ? (wharf_str){end + 1, question.n - op.n - 1} : str_z("");
     if (str_eqz(op, "zone")) {
-        answer_zone(run, question);
+        lua_run_answer_zone(run, question);
         req_scope_end(req, &scope);
         return;
     }
@@ -147,7 +148,7 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
 
 /* Takes a log line. A run may say as much as it has time for: the memory of each line is gone when
  * it was heard. */
-static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
+static void lua_run_log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
 {
     struct req_scope scope = req_scope_begin(req);
     struct json_error bad;
@@ -163,7 +164,7 @@ static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_st
 
 /* ---- the end ---- */
 
-static void reported(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
+static void lua_run_reported(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
 {
     struct json_error bad;
     const struct wharf_json *v = json_parse(req->arena, arena_dup_str(req->arena, said), &bad),
@@ -189,7 +190,7 @@ static void reported(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o
     o->cpu_us = json_int_or(usage, "cpu_us", 0);
 }
 
-static void over(wharf_lua_outcome *o, uint32_t end, const char *code, const char *message)
+static void lua_run_over(wharf_lua_outcome *o, uint32_t end, const char *code, const char *message)
 {
     o->end = end;
     o->code = str_z(code);
@@ -201,17 +202,18 @@ static void ended(
 {
     switch (r->status) {
     case CELL_OK:
-        reported(req, said, o);
+        lua_run_reported(req, said, o);
         return;
     case CELL_DEADLINE:
-        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_TIME, TIME_OVER);
+        lua_run_over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_TIME, TIME_OVER);
         return;
     case CELL_MEMORY:
-        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY,
+        lua_run_over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY,
             "the run needed more memory than it may have");
         return;
     case CELL_UNAVAILABLE:
-        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED, "no process is free to run it; try again");
+        lua_run_over(
+            o, WHARF_LUA_NO_CELL, ERR_OVERLOADED, "no process is free to run it; try again");
         return;
     case CELL_FAILED:
     case CELL_CRASHED:
@@ -219,12 +221,13 @@ static void ended(
     case CELL_CANCELED:
         break;
     }
-    over(o, WHARF_LUA_DIED, ERR_WORKFLOW_FAILED, "the process that ran it ended unexpectedly");
+    lua_run_over(
+        o, WHARF_LUA_DIED, ERR_WORKFLOW_FAILED, "the process that ran it ended unexpectedly");
 }
 
 /* Waits for the next event; with a stop function not before that was asked. Returns false when it
  * says that the run is over. */
-static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
+static bool lua_run_next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
     int64_t *stop_us, enum cell_event *ret_event, wharf_str *ret_said)
 {
     if (!WHARF_HAS(wharf_lua_spec, spec, stop)) {
@@ -253,7 +256,7 @@ static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_
 
 /* Returns whose process it may be: the organization, so that nothing that a plugin says mixes two,
  * and the text of the plugin. */
-static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
+static wharf_str lua_run_owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
 {
     if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
         return str_z("");
@@ -276,7 +279,7 @@ static void run_in(
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
         .wait_us = req->job || left_us > WAIT_US ? WAIT_US : left_us,
         .waits_apart = true,
-        .owner = owner_of(req, spec),
+        .owner = lua_run_owner_of(req, spec),
         .mark = spec->seed};
     int64_t stop_us = started_us + STOP_US;
     struct cell_run *run;
@@ -285,9 +288,10 @@ static void run_in(
     wharf_str said;
 
     buf_init(&text, CALL_MAX);
-    write_call(req, &text, spec, call.owner.n > 0);
+    lua_run_write_call(req, &text, spec, call.owner.n > 0);
     if (text.failed) {
-        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY, "the input of the run is too large");
+        lua_run_over(
+            o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY, "the input of the run is too large");
         buf_done(&text);
         return;
     }
@@ -295,16 +299,16 @@ static void run_in(
     run = cell_run_start(pool, &call);
     buf_done(&text);
     started_us = clock_monotonic_us(); /* the wait for a process is not the run's */
-    while (next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
+    while (lua_run_next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
-            answer(req, spec, run, said, started_us + spec->wall_us);
+            lua_run_answer(req, spec, run, said, started_us + spec->wall_us);
         else if (e == CELL_EVENT_DATA)
-            log_line(req, spec, said);
+            lua_run_log_line(req, spec, said);
     }
     if (e == CELL_EVENT_END)
         ended(req, cell_run_result(run), said, o);
     else
-        over(o, WHARF_LUA_STOPPED, "workflow.canceled", "the run was stopped");
+        lua_run_over(o, WHARF_LUA_STOPPED, "workflow.canceled", "the run was stopped");
     if (!was_orderly(o, clock_monotonic_us() - started_us))
         cell_run_spoil(run);
     cell_run_end(run);
@@ -322,7 +326,7 @@ static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_l
 
     if (!wait)
         return true;
-    over(o, WHARF_LUA_NO_CELL, ERR_WORKFLOW_QUOTA,
+    lua_run_over(o, WHARF_LUA_NO_CELL, ERR_WORKFLOW_QUOTA,
         "the organization's runs took their share of the processor; wait");
     req->reply.retry_after = (int)(wait / 1000000) + 1;
     return false;
@@ -345,7 +349,8 @@ void lua_ahead(struct wharf_req *req, const wharf_lua_spec *spec)
         (long long)spec->seed);
 
     if (pool)
-        cell_pool_ahead(pool, owner_of(req, spec), spec->seed, (wharf_str){text, (size_t)n});
+        cell_pool_ahead(
+            pool, lua_run_owner_of(req, spec), spec->seed, (wharf_str){text, (size_t)n});
 }
 
 bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)

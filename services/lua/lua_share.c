@@ -15,7 +15,7 @@
 
 enum { CELLS_MIN = 4, CELLS_MAX = 16, CPU_SHARE_S = 20, MINUTE_US = 60000000 };
 
-static int64_t setting(const struct config *c, const char *name, int64_t otherwise)
+static int64_t lua_share_setting(const struct config *c, const char *name, int64_t otherwise)
 {
     return json_int_or(json_get(c->module_settings, "workflows"), name, otherwise);
 }
@@ -24,8 +24,8 @@ void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
 {
     unsigned ready = cores_allowed() * 2 > CELLS_MIN ? cores_allowed() * 2 : CELLS_MIN;
 
-    *ret_max = (unsigned)setting(c, "cells_max", CELLS_MAX);
-    *ret_min = (unsigned)setting(c, "cells", ready < *ret_max ? ready : *ret_max);
+    *ret_max = (unsigned)lua_share_setting(c, "cells_max", CELLS_MAX);
+    *ret_min = (unsigned)lua_share_setting(c, "cells", ready < *ret_max ? ready : *ret_max);
     if (*ret_max < *ret_min)
         *ret_max = *ret_min;
 }
@@ -33,9 +33,9 @@ void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
 /* Returns the microseconds of the processor in a minute; 0: any. */
 static int64_t share_us(const struct wharf_req *req)
 {
-    return req->engine->board
-               ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores_allowed() * 1000000
-               : 0;
+    return req->engine->board ? lua_share_setting(req->engine->config, "cpu_share", CPU_SHARE_S) *
+                                    cores_allowed() * 1000000
+                              : 0;
 }
 
 void share_spend(struct wharf_req *req, int64_t cpu_us)

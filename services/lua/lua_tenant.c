@@ -8,7 +8,7 @@
 #include "wharf/service/lua.h"
 
 /* Tells whether "resource:action" is one of the words. */
-static bool listed(wharf_str words, const char *resource, const char *action)
+static bool lua_tenant_listed(wharf_str words, const char *resource, const char *action)
 {
     size_t n = strlen(resource), k = strlen(action);
 
@@ -30,10 +30,11 @@ bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint3
 
     if (!req->engine->tenant_hooks || !who || !who->organization.n)
         return false;
-    return !who->hooks.p || (who->hooks.n && listed(who->hooks, res->def->name, write_action(op)));
+    return !who->hooks.p ||
+           (who->hooks.n && lua_tenant_listed(who->hooks, res->def->name, write_action(op)));
 }
 
-static void describe(
+static void lua_tenant_describe(
     struct wharf_req *req, const struct write *w, wharf_str location_id, wharf_lua_change *c)
 {
     *c = (wharf_lua_change){.head = WHARF_HEAD(wharf_lua_change),
@@ -47,7 +48,7 @@ static void describe(
 }
 
 /* Returns the status with its own problem, or one that says that something is wrong. */
-static wharf_status reported(struct wharf_req *req, wharf_status s)
+static wharf_status lua_tenant_reported(struct wharf_req *req, wharf_status s)
 {
     return s != WHARF_OK && !req->problems.n ? req_fail(req, ERR_INTERNAL, NULL, NULL) : s;
 }
@@ -61,22 +62,22 @@ wharf_status tenant_ahead(struct wharf_req *req, struct write *w)
 
     if (!tenant_wants(req, w->res, w->op) || !WHARF_HAS(wharf_lua_hooks, hooks, ahead))
         return WHARF_OK;
-    describe(req, w, str_z(""), &c);
+    lua_tenant_describe(req, w, str_z(""), &c);
     before = plugin_enter(req, req->engine->tenant_plugin, "before hooks");
     s = hooks->ahead(req, &c, &w->hooks_ahead);
     plugin_leave(req, before);
-    return reported(req, s);
+    return lua_tenant_reported(req, s);
 }
 
 /* Runs one hook; a changed body is checked by the schema at once. */
-static wharf_status run_one(
+static wharf_status lua_tenant_run_one(
     struct wharf_req *req, struct write *w, void *list, size_t i, bool *ret_changed)
 {
     const struct wharf_json *input = NULL;
     wharf_lua_change c;
     wharf_status s;
 
-    describe(req, w, write_location(w), &c);
+    lua_tenant_describe(req, w, write_location(w), &c);
     c.text = write_change_text(
         req, w, w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w), false);
     s = req->engine->tenant_hooks->before(req, list, i, &c, &input);
@@ -98,13 +99,13 @@ wharf_status tenant_before(struct wharf_req *req, struct write *w, bool *ret_cha
     *ret_changed = false;
     if (!tenant_wants(req, w->res, w->op))
         return WHARF_OK;
-    describe(req, w, write_location(w), &c);
+    lua_tenant_describe(req, w, write_location(w), &c);
     before = plugin_enter(req, req->engine->tenant_plugin, "before hooks");
     s = req->engine->tenant_hooks->list(req, &c, &list, &n);
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
-        s = run_one(req, w, list, i, ret_changed);
+        s = lua_tenant_run_one(req, w, list, i, ret_changed);
     plugin_leave(req, before);
-    return reported(req, s);
+    return lua_tenant_reported(req, s);
 }
 
 wharf_status tenant_after(struct wharf_req *req, const struct write *w)
@@ -116,7 +117,7 @@ wharf_status tenant_after(struct wharf_req *req, const struct write *w)
 
     if (!tenant_wants(req, w->res, w->op))
         return WHARF_OK;
-    describe(
+    lua_tenant_describe(
         req, w, record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec), &c);
     c.text = write_change_text(
         req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view), false);

@@ -10,7 +10,7 @@ enum { PATH_MAX_BYTES = 200, SEGMENTS_MAX = 16, CAPTURE_MAX = 32, NAME_BYTES = 1
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-static bool among(const char *const *words, wharf_str word)
+static bool lua_triggers_among(const char *const *words, wharf_str word)
 {
     for (size_t i = 0; words[i]; i++) {
         if (str_eqz(word, words[i]))
@@ -20,14 +20,15 @@ static bool among(const char *const *words, wharf_str word)
 }
 
 /* Tells whether a member that is there is one of the words. */
-static bool fits(const struct wharf_json *t, const char *name, const char *const *words)
+static bool lua_triggers_fits(
+    const struct wharf_json *t, const char *name, const char *const *words)
 {
     const struct wharf_json *v = json_get(t, name);
 
-    return !v || (json_is(v, JSON_STRING) && among(words, v->text));
+    return !v || (json_is(v, JSON_STRING) && lua_triggers_among(words, v->text));
 }
 
-static bool wrong(struct trigger_fault *f, wharf_str value, const char *message)
+static bool lua_triggers_wrong(struct trigger_fault *f, wharf_str value, const char *message)
 {
     *f = (struct trigger_fault){message, value};
     return false;
@@ -66,8 +67,8 @@ static bool good_members(struct arena *a, const struct wharf_json *t, struct tri
     if (k == sizeof(kinds) / sizeof(kinds[0]))
         return true; /* of such a trigger there is more to say */
     for (const struct wharf_json *m = t->child; m; m = m->next) {
-        if (!common(m) && !among(kinds[k].members, m->key))
-            return wrong(f, m->key,
+        if (!common(m) && !lua_triggers_among(kinds[k].members, m->key))
+            return lua_triggers_wrong(f, m->key,
                 arena_printf(a,
                     "Such a trigger has type, name (at most %d bytes), enabled (true or false)%s, "
                     "nothing else: look at %s",
@@ -80,7 +81,7 @@ static bool good_members(struct arena *a, const struct wharf_json *t, struct tri
 /* ---- http ---- */
 
 /* Takes the next segment. Returns false when there is none. */
-static bool next_segment(wharf_str *rest, wharf_str *ret)
+static bool lua_triggers_next_segment(wharf_str *rest, wharf_str *ret)
 {
     const char *end = rest->n ? memchr(rest->p, '/', rest->n) : NULL;
 
@@ -92,7 +93,7 @@ static bool next_segment(wharf_str *rest, wharf_str *ret)
 }
 
 /* Returns the path; a leading slash says nothing. */
-static wharf_str path_of(const struct wharf_json *t)
+static wharf_str lua_triggers_path_of(const struct wharf_json *t)
 {
     wharf_str path = json_text_or(t, "path", "");
 
@@ -120,7 +121,7 @@ static bool good_path(wharf_str path)
 
     if (!path.n || path.n > PATH_MAX_BYTES || path.p[path.n - 1] == '/')
         return false;
-    while (next_segment(&path, &s)) {
+    while (lua_triggers_next_segment(&path, &s)) {
         if (n == SEGMENTS_MAX || !good_segment(s))
             return false;
         for (size_t i = 0; s.p[0] == ':' && i < n; i++) {
@@ -138,7 +139,7 @@ static bool same_path(wharf_str a, wharf_str b)
     wharf_str x, y;
 
     for (;;) {
-        bool more = next_segment(&a, &x), others = next_segment(&b, &y);
+        bool more = lua_triggers_next_segment(&a, &x), others = lua_triggers_next_segment(&b, &y);
 
         if (!more || !others)
             return more == others;
@@ -154,10 +155,10 @@ static bool good_methods(const struct wharf_json *list, struct trigger_fault *f)
                              message[] = "methods is an array of GET, POST, PUT, PATCH and DELETE";
 
     if (list && (!json_is(list, JSON_ARRAY) || !list->child))
-        return wrong(f, json_is(list, JSON_STRING) ? list->text : str_z(""), message);
+        return lua_triggers_wrong(f, json_is(list, JSON_STRING) ? list->text : str_z(""), message);
     for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
-        if (!json_is(e, JSON_STRING) || !among(methods, e->text))
-            return wrong(f, json_is(e, JSON_STRING) ? e->text : str_z(""), message);
+        if (!json_is(e, JSON_STRING) || !lua_triggers_among(methods, e->text))
+            return lua_triggers_wrong(f, json_is(e, JSON_STRING) ? e->text : str_z(""), message);
     }
     return true;
 }
@@ -171,18 +172,19 @@ static bool good_http(
 
     if (!good_methods(json_get(t, "methods"), f))
         return false;
-    if (!good_path(path_of(t)))
-        return wrong(f, path,
+    if (!good_path(lua_triggers_path_of(t)))
+        return lua_triggers_wrong(f, path,
             "path is up to 16 segments of letters, digits, _ - . ~ or :name, such as orders/:id, "
             "each name once");
-    if (!fits(t, "auth", auths))
-        return wrong(f, json_text_or(t, "auth", ""),
+    if (!lua_triggers_fits(t, "auth", auths))
+        return lua_triggers_wrong(f, json_text_or(t, "auth", ""),
             "auth is key (an API key with workflow:read), none or signature");
-    if (!fits(t, "mode", modes))
-        return wrong(f, json_text_or(t, "mode", ""), "mode is sync or async");
+    if (!lua_triggers_fits(t, "mode", modes))
+        return lua_triggers_wrong(f, json_text_or(t, "mode", ""), "mode is sync or async");
     for (const struct wharf_json *u = triggers ? triggers->child : NULL; u && u != t; u = u->next) {
-        if (str_eqz(json_text_or(u, "type", ""), "http") && same_path(path_of(t), path_of(u)))
-            return wrong(
+        if (str_eqz(json_text_or(u, "type", ""), "http") &&
+            same_path(lua_triggers_path_of(t), lua_triggers_path_of(u)))
+            return lua_triggers_wrong(
                 f, path, "Another trigger has this path; one trigger may take several methods");
     }
     return true;
@@ -200,12 +202,12 @@ static bool good_schedule(struct arena *a, const struct wharf_json *t, struct tr
     if (!problem && json_get(t, "timezone"))
         problem = zone.n ? cron_problem(cron, zone) : "timezone is a name such as Europe/Berlin";
     if (problem)
-        return wrong(
+        return lua_triggers_wrong(
             f, of_cron ? cron : zone, arena_printf(a, "The schedule can't be: %s", problem).p);
-    if (!fits(t, "overlap", overlaps))
-        return wrong(f, json_text_or(t, "overlap", ""), "overlap is skip or queue");
+    if (!lua_triggers_fits(t, "overlap", overlaps))
+        return lua_triggers_wrong(f, json_text_or(t, "overlap", ""), "overlap is skip or queue");
     if (catch_up && !json_is(catch_up, JSON_BOOL))
-        return wrong(f, str_z(""), "catch_up is true or false");
+        return lua_triggers_wrong(f, str_z(""), "catch_up is true or false");
     return true;
 }
 

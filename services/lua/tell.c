@@ -44,7 +44,8 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct whar
 
 /* Ends the run: what the database has to say is nothing that a script can correct. It is tried
  * again where runs are. */
-static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
+static enum sandbox_answer tell_run_lost(
+    struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
     req->problems.n = problems;
     return say(req, ret_text, SANDBOX_ENDED, ERR_OVERLOADED,
@@ -68,7 +69,8 @@ struct before {
 
 /* Begins what follows as the sender's, now, and one run deeper: as a request of the API that it
  * makes. */
-static wharf_status begin(struct wharf_req *req, const struct lua_sender *s, struct before *ret)
+static wharf_status tell_begin(
+    struct wharf_req *req, const struct lua_sender *s, struct before *ret)
 {
     wharf_status status;
 
@@ -81,7 +83,7 @@ static wharf_status begin(struct wharf_req *req, const struct lua_sender *s, str
     return status;
 }
 
-static wharf_status end(struct wharf_req *req, const struct before *was, wharf_status s)
+static wharf_status tell_end(struct wharf_req *req, const struct before *was, wharf_status s)
 {
     if (s == WHARF_OK)
         s = req_commit(req);
@@ -102,7 +104,7 @@ static bool a_word(wharf_str s)
 
 /* Finds a location. Returns WHARF_NOT_FOUND when there is no such location, or it is not for the
  * sender. One that is gone is still that of what happens because of it. */
-static wharf_status find_location(
+static wharf_status tell_find_location(
     struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
 {
     const struct resource *locations = engine_locations(req->engine);
@@ -166,22 +168,22 @@ enum sandbox_answer lua_emit(struct wharf_req *req, const struct lua_sender *s,
     if (fault)
         return MISTAKE("%s", fault);
     if (json_is(location, JSON_STRING) || (s->bound && c.location_id.n))
-        status = find_location(req, s, c.location_id, !location);
+        status = tell_find_location(req, s, c.location_id, !location);
     if (status == WHARF_NOT_FOUND)
         return REFUSED(ERR_LOCATION_ACCESS, "there is no location %.100s that this may be about",
             c.location_id.p);
     if (status == WHARF_OK) {
-        status = begin(req, s, &was);
+        status = tell_begin(req, s, &was);
         if (status == WHARF_OK)
             status = history_write_event(req, &c, &id);
-        status = end(req, &was, status);
+        status = tell_end(req, &was, status);
     }
-    return status == WHARF_OK ? given(req, id, ret_text) : lost(req, problems, ret_text);
+    return status == WHARF_OK ? given(req, id, ret_text) : tell_run_lost(req, problems, ret_text);
 }
 
 /* ---- wharf.mail ---- */
 
-static size_t read_words(struct wharf_req *req, const struct wharf_json *to, wharf_str **ret)
+static size_t tell_read_words(struct wharf_req *req, const struct wharf_json *to, wharf_str **ret)
 {
     size_t n = 0;
 
@@ -236,15 +238,15 @@ static enum sandbox_answer queue(struct wharf_req *req, const struct lua_sender 
     size_t problems = req->problems.n;
     struct before was;
     const char *why;
-    wharf_status status = begin(req, s, &was);
+    wharf_status status = tell_begin(req, s, &was);
     if (status == WHARF_OK)
         status = mail_queue(req, mail, NULL);
-    status = end(req, &was, status);
+    status = tell_end(req, &was, status);
     if (status == WHARF_OK)
         return given(req, id, ret_text);
     if (req->problems.n == problems ||
         strcmp(req->problems.list[problems].code, ERR_MAIL_REFUSED) != 0)
-        return lost(req, problems, ret_text);
+        return tell_run_lost(req, problems, ret_text);
     why = req->problems.list[problems].text.p;
     req->problems.n = problems;
     return REFUSED(ERR_MAIL_REFUSED, "%s", why);
@@ -255,7 +257,7 @@ enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
 {
     size_t problems = req->problems.n;
     wharf_str *to, unknown = {"", 0};
-    size_t n = read_words(req, json_get(args, "to"), &to);
+    size_t n = tell_read_words(req, json_get(args, "to"), &to);
     struct mail mail = {.from = str_z(""),
         .from_name = str_z(""),
         .reply_to = str_z(""),
@@ -276,7 +278,7 @@ enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
         return REFUSED("mail.recipient",
             "%.254s is no user of the organization and no active subscriber", unknown.p);
     default:
-        return lost(req, problems, ret_text);
+        return tell_run_lost(req, problems, ret_text);
     }
     mail.to = to;
     mail.n_to = n;

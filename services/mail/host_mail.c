@@ -17,7 +17,7 @@ static bool m_enabled(wharf_plugin *self)
     return self->engine->config->mail_url[0] != 0;
 }
 
-static wharf_str or_empty(wharf_str s)
+static wharf_str host_mail_or_empty(wharf_str s)
 {
     return s.p ? s : str_z("");
 }
@@ -39,18 +39,18 @@ static struct mail read_message(wharf_req *req, const wharf_mail_message *given)
     memcpy(&m, given, known);
     files = ARENA_ARRAY(req->arena, struct mail_attachment, m.n_files + 1);
     for (size_t i = 0; i < m.n_files; i++)
-        files[i] = (struct mail_attachment){
-            or_empty(m.file_names[i]), or_empty(m.file_types[i]), or_empty(m.file_data[i])};
+        files[i] = (struct mail_attachment){host_mail_or_empty(m.file_names[i]),
+            host_mail_or_empty(m.file_types[i]), host_mail_or_empty(m.file_data[i])};
     return (struct mail){.from = str_z(""),
         .from_name = str_z(""),
         .to = m.to,
         .n_to = m.n_to,
-        .reply_to = or_empty(m.reply_to),
-        .subject = or_empty(m.subject),
-        .text = or_empty(m.text),
-        .html = or_empty(m.html),
-        .message_id = or_empty(m.message_id),
-        .unsubscribe = or_empty(m.unsubscribe),
+        .reply_to = host_mail_or_empty(m.reply_to),
+        .subject = host_mail_or_empty(m.subject),
+        .text = host_mail_or_empty(m.text),
+        .html = host_mail_or_empty(m.html),
+        .message_id = host_mail_or_empty(m.message_id),
+        .unsubscribe = host_mail_or_empty(m.unsubscribe),
         .attachments = files,
         .n_attachments = m.n_files};
 }
@@ -88,7 +88,7 @@ static bool m_turn(wharf_req *req, int64_t *ret_wait_us, int64_t *ret_pace_us)
 }
 
 /* Returns the server's words, without what a text may not have. */
-static wharf_str words_of(wharf_req *req, const struct mail_result *r)
+static wharf_str host_mail_words_of(wharf_req *req, const struct mail_result *r)
 {
     wharf_str s = arena_dupz(req->arena, r->words[0] ? r->words : r->trouble);
 
@@ -115,7 +115,7 @@ static wharf_status m_deliver(
     } else if (result.outcome != MAIL_SENT) {
         answer.outcome = result.outcome == MAIL_REFUSED ? WHARF_MAIL_REFUSED : WHARF_MAIL_LATER;
         answer.address = result.address;
-        answer.words = words_of(req, &result);
+        answer.words = host_mail_words_of(req, &result);
     }
     memcpy(
         ret_answer, &answer, answer.head.size < sizeof(answer) ? answer.head.size : sizeof(answer));

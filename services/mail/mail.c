@@ -34,7 +34,7 @@ struct reading {
     size_t at;
 };
 
-static size_t give(char *p, size_t size, size_t n, void *userdata)
+static size_t mail_give(char *p, size_t size, size_t n, void *userdata)
 {
     struct reading *r = userdata;
 
@@ -70,7 +70,7 @@ static bool about_address(const struct mail_result *r)
            str_starts(str_z(r->words + (r->words[0] ? 3 : 0)), " 5.1.");
 }
 
-static struct curl_slist *recipients(const wharf_str *to, size_t n_to)
+static struct curl_slist *mail_recipients(const wharf_str *to, size_t n_to)
 {
     struct curl_slist *list = NULL, *longer;
     char address[256];
@@ -87,7 +87,7 @@ static struct curl_slist *recipients(const wharf_str *to, size_t n_to)
 
 #define SET(option, value) (ok = ok && curl_easy_setopt(easy, (option), (value)) == CURLE_OK)
 
-static bool set_up(CURL *easy, const struct config *c, const char *from, struct curl_slist *to,
+static bool mail_set_up(CURL *easy, const struct config *c, const char *from, struct curl_slist *to,
     struct reading *r, uint32_t total_ms, struct mail_result *result, char *trouble)
 {
     bool ok = true;
@@ -111,7 +111,7 @@ static bool set_up(CURL *easy, const struct config *c, const char *from, struct 
     SET(CURLOPT_UPLOAD, 1L);
     SET(CURLOPT_HEADERFUNCTION, hear);
     SET(CURLOPT_HEADERDATA, result);
-    SET(CURLOPT_READFUNCTION, give);
+    SET(CURLOPT_READFUNCTION, mail_give);
     SET(CURLOPT_READDATA, r);
     SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)r->text.n);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(total_ms < 10000 ? total_ms : 10000));
@@ -121,7 +121,7 @@ static bool set_up(CURL *easy, const struct config *c, const char *from, struct 
     return ok;
 }
 
-static enum mail_outcome outcome_of(CURLcode code, long answer)
+static enum mail_outcome mail_outcome_of(CURLcode code, long answer)
 {
     if (code == CURLE_OK)
         return MAIL_SENT;
@@ -137,18 +137,18 @@ struct mail_result mail_send_built(const struct config *c, wharf_str sender,
 {
     struct mail_result result = {.outcome = MAIL_LATER};
     struct reading reading = {text, 0};
-    struct curl_slist *to = recipients(addresses, n_to);
+    struct curl_slist *to = mail_recipients(addresses, n_to);
     char trouble[CURL_ERROR_SIZE] = "", from[256];
     CURL *easy = curl_easy_init();
     CURLcode code = CURLE_FAILED_INIT;
     long answer = 0;
 
     snprintf(from, sizeof(from), "%.*s", STR_ARG(sender));
-    if (easy && set_up(easy, c, from, to, &reading, total_ms, &result, trouble)) {
+    if (easy && mail_set_up(easy, c, from, to, &reading, total_ms, &result, trouble)) {
         code = curl_easy_perform(easy);
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer);
     }
-    result.outcome = outcome_of(code, answer);
+    result.outcome = mail_outcome_of(code, answer);
     result.code = (int)answer;
     snprintf(result.trouble, sizeof(result.trouble), "%s",
         trouble[0] ? trouble : curl_easy_strerror(code));

@@ -26,7 +26,8 @@ const char mail_job_policy[] =
     "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
 enum { TOTAL_MS = 120000, KEPT_DAYS = 40, MINUTE_US = 60000000, MAIL_BUCKET = 1 };
 
-static wharf_status store(struct wharf_req *req, wharf_str message, struct file_row *ret_row)
+static wharf_status mail_job_store(
+    struct wharf_req *req, wharf_str message, struct file_row *ret_row)
 {
     struct blob_put *put;
     enum blob_status status = blob_put_begin(req->engine->blobs, 0, &put);
@@ -38,7 +39,7 @@ static wharf_status store(struct wharf_req *req, wharf_str message, struct file_
     return file_store(req, put, str_z("message.eml"), str_z("message/rfc822"), until_us, ret_row);
 }
 
-static wharf_status enqueue(struct wharf_req *req, const struct mail *m, wharf_str file)
+static wharf_status mail_job_enqueue(struct wharf_req *req, const struct mail *m, wharf_str file)
 {
     struct job_order order = {.job = "wharf.mail", .key = str_z("")};
     wharf_status s;
@@ -78,9 +79,9 @@ wharf_status mail_queue(struct wharf_req *req, const struct mail *given, const c
     else if (req_begin(req) != WHARF_OK)
         s = WHARF_UNAVAILABLE;
     else {
-        s = store(req, buf_str(&text), &row);
+        s = mail_job_store(req, buf_str(&text), &row);
         if (s == WHARF_OK)
-            s = enqueue(req, &m, row.id);
+            s = mail_job_enqueue(req, &m, row.id);
         if (s == WHARF_OK)
             s = req_commit(req);
         else
@@ -92,7 +93,7 @@ wharf_status mail_queue(struct wharf_req *req, const struct mail *given, const c
 
 /* ---- the job ---- */
 
-static bool read_all(int fd, uint64_t at, uint64_t size, struct buf *out)
+static bool mail_job_read_all(int fd, uint64_t at, uint64_t size, struct buf *out)
 {
     char *room = buf_room(out, size);
 
@@ -108,7 +109,7 @@ static bool read_all(int fd, uint64_t at, uint64_t size, struct buf *out)
     return room != NULL;
 }
 
-static struct mail_result send_file(
+static struct mail_result mail_job_send_file(
     struct wharf_req *req, const struct file_row *row, int fd, uint64_t at)
 {
     const struct wharf_json *list = json_get(req->body, "to");
@@ -120,7 +121,7 @@ static struct mail_result send_file(
     for (const struct wharf_json *v = json_at(list, 0); v; v = v->next)
         to[n++] = v->text;
     buf_init(&text, MESSAGE_MAX);
-    if (read_all(fd, at, (uint64_t)row->size, &text))
+    if (mail_job_read_all(fd, at, (uint64_t)row->size, &text))
         result = mail_send_built(req->engine->config, json_text_or(req->body, "from", ""), to, n,
             buf_str(&text), TOTAL_MS);
     buf_done(&text);
@@ -129,7 +130,7 @@ static struct mail_result send_file(
 
 /* Ends a mail: the server's word on this message is final; it is told in the log, and the message
  * goes. */
-static wharf_status over(
+static wharf_status mail_job_over(
     struct wharf_req *req, const struct file_row *row, const struct mail_result *result)
 {
     wharf_status s;
@@ -154,7 +155,7 @@ bool mail_turn(struct wharf_req *req, int64_t *ret_wait_us)
 
 /* Puts the mail off. Returns true when this minute's mails are sent; the job was asked for again,
  * at a moment of the next. */
-static bool put_off(struct wharf_req *req, wharf_status *ret)
+static bool mail_job_put_off(struct wharf_req *req, wharf_status *ret)
 {
     struct job_order order = {.job = "wharf.mail", .key = str_z("")};
     int64_t wait_us;
@@ -190,13 +191,13 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
     }
     if (!req->engine->config->mail_url[0])
         return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, "mail.url is not set");
-    if (put_off(req, &later))
+    if (mail_job_put_off(req, &later))
         return later;
     if (file_open(req, &row, 0, (uint64_t)row.size, &fd, &at) != WHARF_OK)
         return WHARF_UNAVAILABLE;
-    result = send_file(req, &row, fd, at);
+    result = mail_job_send_file(req, &row, fd, at);
     close(fd);
     if (result.outcome == MAIL_SENT || result.outcome == MAIL_REFUSED)
-        return over(req, &row, &result);
+        return mail_job_over(req, &row, &result);
     return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, "%d %s", result.code, result.trouble);
 }

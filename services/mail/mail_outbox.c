@@ -14,13 +14,13 @@ bool outbox_wanted(const struct req_access *access)
     return access->who && access->who->test_mode;
 }
 
-static struct sql_arg arg(wharf_str s)
+static struct sql_arg mail_outbox_arg(wharf_str s)
 {
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
 /* Returns the names of the files (files), or the recipients, as a JSON array. */
-static wharf_str list(struct arena *a, const struct mail *m, bool files)
+static wharf_str mail_outbox_list(struct arena *a, const struct mail *m, bool files)
 {
     size_t n = files ? m->n_attachments : m->n_to;
     struct buf out;
@@ -38,7 +38,8 @@ static wharf_str list(struct arena *a, const struct mail *m, bool files)
     return s;
 }
 
-static wharf_status check(struct wharf_req *req, const struct mail *given, const char *path)
+static wharf_status mail_outbox_check(
+    struct wharf_req *req, const struct mail *given, const char *path)
 {
     struct mail m = *given;
     const char *problem = "";
@@ -61,11 +62,13 @@ wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char
         "html, reply_to, files, created_at, updated_at, created_by, updated_by) VALUES ($1, $2, "
         "'mail', $3::jsonb, $4, $5, $6, $7, $8::jsonb, wharf.now(), wharf.now(), $9, $9)";
     char id[ID_MAX];
-    struct sql_arg args[9] = {arg(req->access.who->organization),
-        {id, id_new("msg", req->now_us, id)}, arg(list(req->arena, m, false)), arg(m->subject),
-        arg(m->text), arg(m->html), arg(m->reply_to), arg(list(req->arena, m, true)),
-        arg(req->access.who->actor_id)};
-    wharf_status s = check(req, m, path);
+    struct sql_arg args[9] = {mail_outbox_arg(req->access.who->organization),
+        {id, id_new("msg", req->now_us, id)},
+        mail_outbox_arg(mail_outbox_list(req->arena, m, false)), mail_outbox_arg(m->subject),
+        mail_outbox_arg(m->text), mail_outbox_arg(m->html), mail_outbox_arg(m->reply_to),
+        mail_outbox_arg(mail_outbox_list(req->arena, m, true)),
+        mail_outbox_arg(req->access.who->actor_id)};
+    wharf_status s = mail_outbox_check(req, m, path);
 
     if (s != WHARF_OK)
         return s;

@@ -60,7 +60,7 @@ static bool type_valid(wharf_str t)
     return slash > t.p && slash < t.p + t.n - 1;
 }
 
-static const char *problem_of(const struct mail *m)
+static const char *message_problem_of(const struct mail *m)
 {
     if (!m->n_to || m->n_to > MAIL_TO_MAX)
         return "a mail needs 1 to 100 recipients";
@@ -107,7 +107,7 @@ static void base64(struct buf *out, const char *p, size_t n, size_t line)
     }
 }
 
-static void hex(struct buf *out, char mark, unsigned char c)
+static void message_hex(struct buf *out, char mark, unsigned char c)
 {
     static const char digits[] = "0123456789ABCDEF";
     char three[3] = {mark, digits[c >> 4], digits[c & 15]};
@@ -148,7 +148,7 @@ static void quoted_printable(struct buf *out, wharf_str s)
         if (plain)
             buf_addc(out, (char)c);
         else
-            hex(out, '=', c);
+            message_hex(out, '=', c);
         column += plain ? 1 : 3;
         i++;
     }
@@ -157,7 +157,7 @@ static void quoted_printable(struct buf *out, wharf_str s)
 
 /* Makes one line without control characters: what a header may hold. White space at its ends
  * goes. */
-static wharf_str one_line(struct arena *a, wharf_str s)
+static wharf_str message_one_line(struct arena *a, wharf_str s)
 {
     char *to = arena_alloc(a, s.n + 1);
     size_t n = 0;
@@ -232,7 +232,7 @@ static void folded(struct buf *out, wharf_str s, size_t column)
 
 static void text_header(struct arena *a, struct buf *out, const char *name, wharf_str value)
 {
-    wharf_str line = one_line(a, value);
+    wharf_str line = message_one_line(a, value);
 
     buf_addf(out, "%s: ", name);
     if (needs_encoding(line))
@@ -244,7 +244,7 @@ static void text_header(struct arena *a, struct buf *out, const char *name, whar
 
 static void mailbox(struct arena *a, struct buf *out, wharf_str name, wharf_str address)
 {
-    wharf_str line = one_line(a, name);
+    wharf_str line = message_one_line(a, name);
 
     if (needs_encoding(line)) {
         encoded_words(out, line);
@@ -289,7 +289,8 @@ static void id_header(struct buf *out, const struct mail *m)
             (int)(m->from.n - (size_t)(at - m->from.p)), at);
 }
 
-static void write_headers(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out)
+static void message_write_headers(
+    struct arena *a, const struct mail *m, int64_t now_us, struct buf *out)
 {
     date_header(out, now_us);
     BUF_LIT(out, "From: ");
@@ -340,7 +341,7 @@ static void long_name(struct buf *out, wharf_str name)
             buf_addc(out, name.p[i]);
             column++;
         } else {
-            hex(out, '%', (unsigned char)name.p[i]);
+            message_hex(out, '%', (unsigned char)name.p[i]);
             column += 3;
         }
     }
@@ -348,7 +349,7 @@ static void long_name(struct buf *out, wharf_str name)
 
 static void attachment(struct arena *a, struct buf *out, const struct mail_attachment *f)
 {
-    wharf_str name = one_line(a, f->name),
+    wharf_str name = message_one_line(a, f->name),
               type = f->type.n ? f->type : WHARF_S("application/octet-stream");
 
     buf_addf(out,
@@ -402,14 +403,14 @@ static void bodies(struct buf *out, const struct mail *m)
 bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out,
     const char **ret_problem)
 {
-    const char *problem = problem_of(m);
+    const char *problem = message_problem_of(m);
     char boundary[32];
 
     if (problem) {
         *ret_problem = problem;
         return false;
     }
-    write_headers(a, m, now_us, out);
+    message_write_headers(a, m, now_us, out);
     if (!m->n_attachments) {
         bodies(out, m);
     } else {

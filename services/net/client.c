@@ -56,7 +56,7 @@ static void append_pending(struct net_client *c, struct net_transfer *t)
 }
 
 /* Leaves: a transfer that had a turn gives it back, and lets in who waited for it. */
-static void leave(struct net_client *c, struct net_transfer *t)
+static void client_leave(struct net_client *c, struct net_transfer *t)
 {
     struct net_transfer *waiting;
 
@@ -68,7 +68,7 @@ static void leave(struct net_client *c, struct net_transfer *t)
         append_pending(c, waiting);
 }
 
-static void over(struct net_transfer *t, enum net_outcome outcome)
+static void client_over(struct net_transfer *t, enum net_outcome outcome)
 {
     t->outcome = outcome;
     t->state = T_OVER;
@@ -76,20 +76,20 @@ static void over(struct net_transfer *t, enum net_outcome outcome)
     queue_put(t->queue, t);
 }
 
-static void fail(struct net_client *c, struct net_transfer *t, enum net_outcome outcome)
+static void client_fail(struct net_client *c, struct net_transfer *t, enum net_outcome outcome)
 {
-    leave(c, t);
-    over(t, outcome);
+    client_leave(c, t);
+    client_over(t, outcome);
 }
 
 /* Goes on when the name was resolved: on to libcurl, or the end. */
-static void go_on(struct net_client *c, struct net_transfer *t)
+static void client_go_on(struct net_client *c, struct net_transfer *t)
 {
     if (t->outcome != NET_DONE || !transfer_run(c, t))
-        fail(c, t, t->outcome);
+        client_fail(c, t, t->outcome);
 }
 
-static void begin(struct net_client *c, struct net_transfer *t)
+static void client_begin(struct net_client *c, struct net_transfer *t)
 {
     if (!host_enter(c, t))
         return;
@@ -110,9 +110,9 @@ static void begin_pending(struct net_client *c)
             c->pending_last = &c->pending;
         t->next = NULL;
         if (atomic_load(&t->cancel))
-            over(t, NET_CANCELLED);
+            client_over(t, NET_CANCELLED);
         else
-            begin(c, t);
+            client_begin(c, t);
     }
 }
 
@@ -134,7 +134,7 @@ static void take_incoming(struct net_client *c)
         if (t->outcome == NET_DONE)
             append_pending(c, t);
         else
-            over(t, t->outcome);
+            client_over(t, t->outcome);
     }
 }
 
@@ -150,7 +150,7 @@ static void cancel_waiting(struct net_client *c, bool all)
                 if (!all && !atomic_load(&t->cancel))
                     continue;
                 host_unwait(c, t); /* the last one of an idle host takes the host with it */
-                over(t, NET_CANCELLED);
+                client_over(t, NET_CANCELLED);
             }
         }
     }
@@ -172,13 +172,13 @@ static void take_cancels(struct net_client *c)
     for (struct net_transfer *t = c->active; t; t = next) {
         next = t->next;
         if (all || atomic_load(&t->cancel))
-            fail(c, t, NET_CANCELLED);
+            client_fail(c, t, NET_CANCELLED);
     }
     while (all && c->pending) {
         struct net_transfer *t = c->pending;
 
         c->pending = t->next;
-        over(t, NET_CANCELLED);
+        client_over(t, NET_CANCELLED);
     }
     if (!c->pending)
         c->pending_last = &c->pending;
@@ -199,15 +199,15 @@ static void collect_pool(struct net_client *c, struct net_pool *p)
             continue;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
         if (transfer_finish(c, t, code)) {
-            leave(c, t);
+            client_leave(c, t);
             append_pending(c, t);
         } else {
-            fail(c, t, t->outcome);
+            client_fail(c, t, t->outcome);
         }
     }
 }
 
-static void collect(struct net_client *c)
+static void client_collect(struct net_client *c)
 {
     for (size_t i = 0; i < c->n_pools; i++)
         if (c->pools[i] && c->pools[i]->active)
@@ -224,13 +224,13 @@ static void look_at_active(struct net_client *c)
 
         next = t->next;
         if (o != NET_DONE)
-            fail(c, t, o);
+            client_fail(c, t, o);
         else if (t->state == T_RESOLVED)
-            go_on(c, t);
+            client_go_on(c, t);
     }
 }
 
-static int wait_ms(const struct net_client *c)
+static int client_wait_ms(const struct net_client *c)
 {
     int64_t left_ms, due_us = pools_due_us(c);
 
@@ -262,7 +262,7 @@ static void serve_event(struct net_client *c, const struct epoll_event *e)
         ares_process_fd(c->ares, in ? fd : ARES_SOCKET_BAD, out ? fd : ARES_SOCKET_BAD);
 }
 
-static bool stopped(struct net_client *c)
+static bool client_stopped(struct net_client *c)
 {
     bool stop;
 
@@ -277,15 +277,15 @@ static void *loop_main(void *arg)
     struct net_client *c = arg;
     struct epoll_event events[EVENTS];
 
-    while (!stopped(c)) {
-        int n = epoll_wait(c->epoll_fd, events, EVENTS, wait_ms(c));
+    while (!client_stopped(c)) {
+        int n = epoll_wait(c->epoll_fd, events, EVENTS, client_wait_ms(c));
 
         for (int i = 0; i < n; i++)
             serve_event(c, &events[i]);
         pools_run_due(c, clock_monotonic_us());
         if (c->active)
             ares_process_fd(c->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* its timeouts */
-        collect(c);
+        client_collect(c);
         take_incoming(c);
         take_cancels(c);
         begin_pending(c);

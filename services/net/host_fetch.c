@@ -71,7 +71,7 @@ static void free_box(void *arg)
     req->fetches = NULL;
 }
 
-static struct fetch_box *box_of(struct wharf_req *req)
+static struct fetch_box *host_fetch_box_of(struct wharf_req *req)
 {
     if (!req->fetches) {
         req->fetches = calloc(1, sizeof(*req->fetches));
@@ -97,14 +97,14 @@ static void leave_ready(struct fetch_box *box, struct wharf_fetch *f)
 }
 
 /* Returns the transfer to the caller: next() does not tell of it again. */
-static struct wharf_fetch *tell(struct fetch_box *box, struct wharf_fetch *f)
+static struct wharf_fetch *host_fetch_tell(struct fetch_box *box, struct wharf_fetch *f)
 {
     f->reported = true;
     leave_ready(box, f);
     return f;
 }
 
-static struct fetch_verdict verdict_of(struct arena *a, const struct wharf_fetch *f)
+static struct fetch_verdict host_fetch_verdict_of(struct arena *a, const struct wharf_fetch *f)
 {
     if (f->late)
         return fetch_outcome_verdict(a, NET_TIMEOUT, f->family);
@@ -113,7 +113,7 @@ static struct fetch_verdict verdict_of(struct arena *a, const struct wharf_fetch
 }
 
 /* Takes one transfer back from the loop. */
-static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
+static struct wharf_fetch *host_fetch_take(struct wharf_req *req, int64_t wait_us)
 {
     struct fetch_box *box = req->fetches;
     struct net_transfer *t = net_queue_take(box->queue, wait_us);
@@ -124,7 +124,7 @@ static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
         return NULL;
     f->over = true;
     box->running--;
-    v = verdict_of(req->arena, f);
+    v = host_fetch_verdict_of(req->arena, f);
     snprintf(f->code, sizeof(f->code), "%.*s", STR_ARG(v.code));
     f->text = v.text;
     if (f->fd >= 0)
@@ -138,19 +138,19 @@ static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
     return f;
 }
 
-static void give_up(struct wharf_req *req, struct wharf_fetch *f)
+static void host_fetch_give_up(struct wharf_req *req, struct wharf_fetch *f)
 {
     if (!f->over)
         net_cancel(req->engine->net, f->transfer);
     while (!f->over)
-        take(req, -1);
+        host_fetch_take(req, -1);
 }
 
 static void f_done(wharf_req *req, wharf_fetch *f)
 {
     struct fetch_box *box = req->fetches;
 
-    give_up(req, f);
+    host_fetch_give_up(req, f);
     net_transfer_free(f->transfer);
     if (f->fd >= 0)
         close(f->fd);
@@ -210,7 +210,7 @@ static unsigned client_flags(const struct config *c, uint32_t flags)
 
 /* Reads a request of a plugin of another age: what it did not know is zero. Returns false when it
  * uses what this server does not have. */
-static bool read_request(const wharf_fetch_request *from, wharf_fetch_request *to)
+static bool host_fetch_read_request(const wharf_fetch_request *from, wharf_fetch_request *to)
 {
     const char *p = (const char *)from;
     size_t known = from->head.size < sizeof(*to) ? from->head.size : sizeof(*to);
@@ -255,13 +255,13 @@ static wharf_str fetch_owner(const struct req_access *access, const wharf_fetch_
 static wharf_status f_start(
     wharf_req *req, const wharf_fetch_request *given, wharf_fetch **ret_fetch)
 {
-    struct fetch_box *box = box_of(req);
+    struct fetch_box *box = host_fetch_box_of(req);
     struct wharf_fetch *f;
     wharf_fetch_request r;
     struct net_request n;
     int fd = -1;
 
-    if (!read_request(given, &r))
+    if (!host_fetch_read_request(given, &r))
         return req_fail(req, ERR_INTERNAL, NULL, "the plugin's fetch request is of a newer server");
     if (arena_poisoned(req->arena))
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
@@ -312,12 +312,12 @@ static int64_t time_left_us(const struct wharf_req *req)
 static wharf_status f_wait(wharf_req *req, wharf_fetch *f)
 {
     while (!f->over) {
-        if (!take(req, time_left_us(req)) && !f->over) {
+        if (!host_fetch_take(req, time_left_us(req)) && !f->over) {
             f->late = true;
-            give_up(req, f);
+            host_fetch_give_up(req, f);
         }
     }
-    tell(req->fetches, f);
+    host_fetch_tell(req->fetches, f);
     return WHARF_OK;
 }
 
@@ -329,8 +329,8 @@ static wharf_fetch *f_next(wharf_req *req, int64_t wait_ms)
     if (!box || (!box->ready && !box->running))
         return NULL;
     if (!box->ready)
-        take(req, left >= 0 && left < wait_us ? left : wait_us);
-    return box->ready ? tell(box, box->ready) : NULL;
+        host_fetch_take(req, left >= 0 && left < wait_us ? left : wait_us);
+    return box->ready ? host_fetch_tell(box, box->ready) : NULL;
 }
 
 static void f_cancel(wharf_req *req, wharf_fetch *f)
@@ -424,7 +424,7 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
     struct net_url url;
     enum net_outcome o;
 
-    if (!read_request(given, &r))
+    if (!host_fetch_read_request(given, &r))
         return req_fail(req, ERR_INTERNAL, NULL, "the plugin's fetch request is of a newer server");
     o = net_url_parse(
         net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
@@ -448,7 +448,7 @@ static wharf_str f_head(const wharf_fetch *f)
 
 static size_t f_under_way(wharf_req *req)
 {
-    return box_of(req)->n;
+    return host_fetch_box_of(req)->n;
 }
 
 const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel,

@@ -6,14 +6,14 @@
 #include "net/transfer.h"
 #include "wharf/hash.h"
 
-static struct host **bucket_of(struct net_client *c, const char *key)
+static struct host **hosts_bucket_of(struct net_client *c, const char *key)
 {
     return &c->hosts[wharf_hash32(WHARF_HASH32_START, key, strlen(key)) % HOST_BUCKETS];
 }
 
-static struct host *find(struct net_client *c, const char *key)
+static struct host *hosts_find(struct net_client *c, const char *key)
 {
-    struct host **at = bucket_of(c, key), *h;
+    struct host **at = hosts_bucket_of(c, key), *h;
 
     for (h = *at; h; h = h->next) {
         if (strcmp(h->key, key) == 0)
@@ -31,7 +31,7 @@ static struct host *find(struct net_client *c, const char *key)
 
 static void drop(struct net_client *c, struct host *h)
 {
-    struct host **at = bucket_of(c, h->key);
+    struct host **at = hosts_bucket_of(c, h->key);
 
     if (h->active || h->first)
         return;
@@ -47,7 +47,7 @@ struct host *host_enter(struct net_client *c, struct net_transfer *t)
     struct host *h;
 
     snprintf(key, sizeof(key), "%s:%u", t->url.host, t->url.port);
-    h = find(c, key);
+    h = hosts_find(c, key);
     t->host = h;
     if (h->active < (t->r.per_host ? t->r.per_host : c->per_host)) {
         h->active++;

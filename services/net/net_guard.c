@@ -56,7 +56,7 @@ static const struct {
     {{{0x20, 0x02}, 16}, 2}, /* 6to4 */
 };
 
-static bool inside(const unsigned char address[16], const struct network *n)
+static bool net_guard_inside(const unsigned char address[16], const struct network *n)
 {
     unsigned whole = n->bits / 8, rest = n->bits % 8;
 
@@ -65,7 +65,7 @@ static bool inside(const unsigned char address[16], const struct network *n)
     return !rest || ((address[whole] ^ n->address[whole]) >> (8 - rest)) == 0;
 }
 
-static void map_v4(const unsigned char v4[4], unsigned char out[16])
+static void net_guard_map_v4(const unsigned char v4[4], unsigned char out[16])
 {
     memset(out, 0, 10);
     out[10] = out[11] = 0xff;
@@ -73,14 +73,14 @@ static void map_v4(const unsigned char v4[4], unsigned char out[16])
 }
 
 /* Writes the 16 bytes of an address, IPv4 in mapped form. */
-static bool bytes_of(const struct sockaddr *sa, unsigned char out[16])
+static bool net_guard_bytes_of(const struct sockaddr *sa, unsigned char out[16])
 {
     if (sa->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)sa;
         unsigned char v4[4];
 
         memcpy(v4, &in->sin_addr, sizeof(v4));
-        map_v4(v4, out);
+        net_guard_map_v4(v4, out);
         return true;
     }
     if (sa->sa_family == AF_INET6) {
@@ -94,9 +94,9 @@ static bool public_v4(const unsigned char v4[4])
 {
     unsigned char mapped[16];
 
-    map_v4(v4, mapped);
+    net_guard_map_v4(v4, mapped);
     for (size_t i = 0; i < sizeof(refused_v4) / sizeof(refused_v4[0]); i++) {
-        if (inside(mapped, &refused_v4[i]))
+        if (net_guard_inside(mapped, &refused_v4[i]))
             return false;
     }
     return true;
@@ -112,13 +112,13 @@ static bool isatap(const unsigned char a[16])
 static bool public_bytes(const unsigned char a[16])
 {
     for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
-        if (inside(a, &carriers[i].network))
+        if (net_guard_inside(a, &carriers[i].network))
             return public_v4(a + carriers[i].at);
     }
     if ((a[0] & 0xe0) != 0x20 || (isatap(a) && !public_v4(a + 12)))
         return false;
     for (size_t i = 0; i < sizeof(refused_v6) / sizeof(refused_v6[0]); i++) {
-        if (inside(a, &refused_v6[i]))
+        if (net_guard_inside(a, &refused_v6[i]))
             return false;
     }
     return true;
@@ -128,7 +128,7 @@ bool address_public(const struct sockaddr *sa)
 {
     unsigned char a[16];
 
-    return bytes_of(sa, a) && public_bytes(a);
+    return net_guard_bytes_of(sa, a) && public_bytes(a);
 }
 
 uint16_t address_port(const struct sockaddr *sa)
@@ -144,7 +144,8 @@ bool address_same(const struct sockaddr *a, const struct sockaddr *b)
 {
     unsigned char left[16], right[16];
 
-    return bytes_of(a, left) && bytes_of(b, right) && memcmp(left, right, sizeof(left)) == 0;
+    return net_guard_bytes_of(a, left) && net_guard_bytes_of(b, right) &&
+           memcmp(left, right, sizeof(left)) == 0;
 }
 
 bool address_parse(const char *text, uint16_t port, struct sockaddr_storage *ret)
@@ -227,7 +228,7 @@ static bool host_shape(const char *host)
 }
 
 /* Reads 10.0.0.0/8, 127.0.0.1:8080, [::1]:80, fd00::/8, host, *.host, host:port. */
-static bool read_entry(const char *text, struct entry *e)
+static bool net_guard_read_entry(const char *text, struct entry *e)
 {
     struct sockaddr_storage address;
     bool with_bits = false;
@@ -245,7 +246,7 @@ static bool read_entry(const char *text, struct entry *e)
         memcpy(e->host, copy, sizeof(copy));
         return !with_bits && host_shape(copy);
     }
-    bytes_of((struct sockaddr *)&address, e->network.address);
+    net_guard_bytes_of((struct sockaddr *)&address, e->network.address);
     if (address.ss_family == AF_INET && with_bits && bits > 32)
         return false;
     e->network.bits = !with_bits ? 128 : address.ss_family == AF_INET ? bits + 96 : bits;
@@ -259,7 +260,7 @@ struct guard *guard_new(const struct config_list *allow, struct arena *err, whar
     if (!g)
         abort();
     for (size_t i = 0; i < allow->count; i++) {
-        if (!read_entry(allow->items[i], &g->entries[g->count++])) {
+        if (!net_guard_read_entry(allow->items[i], &g->entries[g->count++])) {
             *ret_problem = arena_printf(err,
                 "net.allow: \"%s\" is neither an address, a network like 10.0.0.0/8, a host nor "
                 "host:port",
@@ -283,12 +284,12 @@ bool guard_literal(const struct guard *g, const struct sockaddr *sa, bool *ret_p
     bool found = false;
 
     *ret_port_named = false;
-    if (!bytes_of(sa, a))
+    if (!net_guard_bytes_of(sa, a))
         return false;
     for (size_t i = 0; i < g->count; i++) {
         const struct entry *e = &g->entries[i];
 
-        if (e->host[0] || (e->port && e->port != port) || !inside(a, &e->network))
+        if (e->host[0] || (e->port && e->port != port) || !net_guard_inside(a, &e->network))
             continue;
         found = true;
         *ret_port_named |= e->port != 0;

@@ -7,7 +7,7 @@
 #include "net/transfer.h"
 #include "util/str.h"
 
-static char *copy(const char *p, size_t n)
+static char *net_request_copy(const char *p, size_t n)
 {
     char *to = malloc(n + 1);
 
@@ -67,11 +67,12 @@ struct net_transfer *transfer_new(
     t->queue = q;
     t->r = *r;
     t->r.headers = NULL;
-    t->r.url.p = copy(r->url.p, r->url.n);
-    t->r.method = copy(method, strlen(method));
-    t->r.owner.p = copy(r->owner.n ? r->owner.p : "", r->owner.n);
-    t->r.aws_sigv4 = r->aws_sigv4 ? copy(r->aws_sigv4, strlen(r->aws_sigv4)) : NULL;
-    t->r.credentials = r->credentials ? copy(r->credentials, strlen(r->credentials)) : NULL;
+    t->r.url.p = net_request_copy(r->url.p, r->url.n);
+    t->r.method = net_request_copy(method, strlen(method));
+    t->r.owner.p = net_request_copy(r->owner.n ? r->owner.p : "", r->owner.n);
+    t->r.aws_sigv4 = r->aws_sigv4 ? net_request_copy(r->aws_sigv4, strlen(r->aws_sigv4)) : NULL;
+    t->r.credentials = r->credentials ? net_request_copy(r->credentials, strlen(r->credentials))
+                                      : NULL;
     buf_init(&t->head, HEADERS_MAX_BYTES);
     buf_init(&t->body, r->limits.bytes && r->limits.bytes < MEMORY_BODY_MAX
                            ? (size_t)r->limits.bytes + 1

@@ -36,7 +36,7 @@ static void socket_state(void *arg, ares_socket_t fd, int readable, int writable
 }
 
 /* Reads "host=address" or "host=address:port". */
-static bool read_mapping(const char *text, struct mapping *m)
+static bool net_resolve_read_mapping(const char *text, struct mapping *m)
 {
     const char *equals = strchr(text, '=');
     size_t n = equals ? (size_t)(equals - text) : 0;
@@ -78,7 +78,7 @@ static bool read_mappings(struct net_client *c, struct arena *err, wharf_str *re
     if (!c->mappings)
         abort();
     for (size_t i = 0; i < list->count; i++) {
-        if (!read_mapping(list->items[i], &c->mappings[c->n_mappings++])) {
+        if (!net_resolve_read_mapping(list->items[i], &c->mappings[c->n_mappings++])) {
             *ret_problem = arena_printf(err,
                 "net.resolve: \"%s\" is not host=address or host=address:port", list->items[i]);
             return false;
@@ -138,7 +138,7 @@ static enum net_outcome take_addresses(
     return t->n_addresses ? NET_DONE : NET_NO_ADDRESS;
 }
 
-static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *found)
+static void net_resolve_answered(void *arg, int status, int timeouts, struct ares_addrinfo *found)
 {
     struct query *q = arg;
     struct net_transfer *t = q->transfer;
@@ -204,7 +204,7 @@ void resolve_start(struct net_client *c, struct net_transfer *t)
     if (!t->query)
         abort();
     *t->query = (struct query){c, t};
-    ares_getaddrinfo(c->ares, t->url.host, NULL, &hints, answered, t->query);
+    ares_getaddrinfo(c->ares, t->url.host, NULL, &hints, net_resolve_answered, t->query);
 }
 
 void resolve_forget(struct net_transfer *t)

@@ -39,7 +39,7 @@ static curl_socket_t open_socket(void *clientp, curlsocktype purpose, struct cur
     return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-static void count(struct net_transfer *t, size_t n)
+static void transfer_count(struct net_transfer *t, size_t n)
 {
     if (!t->answered) { /* waiting for the answer is over: from here on it must not stall */
         t->answered = true;
@@ -87,14 +87,14 @@ static bool redirect_status(const struct net_transfer *t)
     return followed(t, status);
 }
 
-static size_t take_header(char *p, size_t size, size_t n, void *userdata)
+static size_t transfer_take_header(char *p, size_t size, size_t n, void *userdata)
 {
     struct net_transfer *t = userdata;
     size_t from = t->head.n;
     enum net_outcome o;
 
     (void)size;
-    count(t, n);
+    transfer_count(t, n);
     if (n > 5 && memcmp(p, "HTTP/", 5) == 0)
         buf_clear(&t->head), from = 0;
     buf_add(&t->head, p, n);
@@ -115,7 +115,7 @@ static size_t take_body(char *p, size_t size, size_t n, void *userdata)
     struct net_transfer *t = userdata;
 
     (void)size;
-    count(t, n);
+    transfer_count(t, n);
     if (redirect_status(t)) {
         t->skipped += n;
         return t->skipped > HEADERS_MAX_BYTES ? 0 : n;
@@ -170,7 +170,7 @@ static int rewind_body(void *userdata, curl_off_t offset, int origin)
 
 /* Pins "host:port:address,address": libcurl never asks a name server by itself. A host that is an
  * IPv6 address needs no pin, and libcurl takes none: it is the one address that was judged. */
-static bool pin(struct net_transfer *t)
+static bool transfer_pin(struct net_transfer *t)
 {
     char text[INET6_ADDRSTRLEN];
     struct buf b;
@@ -252,7 +252,7 @@ static bool set_body(struct net_transfer *t)
     SET(CURLOPT_READDATA, t);
     SET(CURLOPT_SEEKFUNCTION, rewind_body);
     SET(CURLOPT_SEEKDATA, t);
-    SET(CURLOPT_HEADERFUNCTION, take_header);
+    SET(CURLOPT_HEADERFUNCTION, transfer_take_header);
     SET(CURLOPT_HEADERDATA, t);
     SET(CURLOPT_WRITEFUNCTION, take_body);
     SET(CURLOPT_WRITEDATA, t);
@@ -279,7 +279,7 @@ bool transfer_run(struct net_client *c, struct net_transfer *t)
     t->pool = pool_enter(c, t->r.owner);
     if (t->easy && t->share && t->pool &&
         curl_share_setopt(t->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK &&
-        set_connection(c, t) && set_body(t) && pin(t) &&
+        set_connection(c, t) && set_body(t) && transfer_pin(t) &&
         curl_multi_add_handle(t->pool->multi, t->easy) == CURLM_OK) {
         t->state = T_RUNNING;
         return true;
@@ -309,14 +309,14 @@ void transfer_hop_over(struct net_transfer *t)
 
 /* ---- limits ---- */
 
-static bool over(int64_t from_us, uint32_t limit_ms, int64_t now_us)
+static bool transfer_over(int64_t from_us, uint32_t limit_ms, int64_t now_us)
 {
     return limit_ms && now_us - from_us >= (int64_t)limit_ms * 1000;
 }
 
 /* Tells whether names have been resolved and the handshake is over: from here on bytes are
  * expected. */
-static bool connected(struct net_transfer *t)
+static bool transfer_connected(struct net_transfer *t)
 {
     curl_off_t at = 0;
 
@@ -333,13 +333,13 @@ enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us)
 {
     const struct net_limits *l = &t->r.limits;
 
-    if (over(t->start_us, l->total_ms, now_us))
+    if (transfer_over(t->start_us, l->total_ms, now_us))
         return NET_TIMEOUT;
-    if (!connected(t))
-        return over(t->hop_us, l->connect_ms, now_us) ? NET_TIMEOUT : NET_DONE;
+    if (!transfer_connected(t))
+        return transfer_over(t->hop_us, l->connect_ms, now_us) ? NET_TIMEOUT : NET_DONE;
     if (!t->answered && l->first_byte_ms)
-        return over(t->connected_us, l->first_byte_ms, now_us) ? NET_TIMEOUT : NET_DONE;
-    if (!over(t->window_us, l->stall_ms, now_us))
+        return transfer_over(t->connected_us, l->first_byte_ms, now_us) ? NET_TIMEOUT : NET_DONE;
+    if (!transfer_over(t->window_us, l->stall_ms, now_us))
         return NET_DONE;
     if (t->window_bytes < (l->stall_bytes ? l->stall_bytes : 1))
         return NET_TIMEOUT;
@@ -350,7 +350,7 @@ enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us)
 
 /* ---- the end of a hop ---- */
 
-static enum net_outcome outcome_of(CURLcode code)
+static enum net_outcome transfer_outcome_of(CURLcode code)
 {
     switch (code) {
     case CURLE_OK:
@@ -398,7 +398,7 @@ bool transfer_finish(struct net_client *c, struct net_transfer *t, CURLcode code
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
     t->status = (int)status;
     if (t->outcome == NET_DONE)
-        t->outcome = outcome_of(code);
+        t->outcome = transfer_outcome_of(code);
     if (t->outcome != NET_DONE || !followed(t, status))
         return false;
     curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);

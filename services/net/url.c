@@ -8,12 +8,12 @@
 
 #include "util/str.h"
 
-static bool letter(char c)
+static bool url_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool digit(char c)
+static bool url_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -23,7 +23,7 @@ static size_t scheme_length(wharf_str s)
 {
     size_t n = 0;
 
-    while (n < s.n && (letter(s.p[n]) || (n && (digit(s.p[n]) || strchr("+.-", s.p[n])))))
+    while (n < s.n && (url_letter(s.p[n]) || (n && (url_digit(s.p[n]) || strchr("+.-", s.p[n])))))
         n++;
     return n && n < s.n && s.p[n] == ':' ? n : 0;
 }
@@ -48,7 +48,7 @@ static bool read_port(const char *p, size_t n, uint16_t *ret)
     if (!n || n > 5)
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!digit(p[i]))
+        if (!url_digit(p[i]))
             return false;
         value = value * 10 + (unsigned)(p[i] - '0');
     }
@@ -108,7 +108,7 @@ static bool name_shape(const char *host)
 
 /* Tells whether a host has the form of a number: a last label of digits, or one that begins as a
  * hexadecimal number, makes resolvers read the whole as an IPv4 address. */
-static bool number_form(const char *host)
+static bool url_number_form(const char *host)
 {
     const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
 
@@ -134,7 +134,7 @@ static enum net_outcome judge_host(const struct guard *g, unsigned flags, struct
     bool port_ok = url->port == 443 || url->port >= 1024 ||
                    (url->port == 80 && (flags & (NET_HTTP | NET_PORT_80)));
 
-    if (url->literal || (name_shape(url->host) && number_form(url->host)))
+    if (url->literal || (name_shape(url->host) && url_number_form(url->host)))
         o = judge_literal(g, flags, url, &port_named);
     else if (!name_shape(url->host))
         o = NET_BAD_URL;

@@ -77,7 +77,7 @@ const char *fcm_send(wharf_req *req, wharf_pusher *p, struct message *m)
 /* ---- what the answer means ---- */
 
 /* Returns a word of the service such as UNREGISTERED: nothing else of what it says is kept. */
-static wharf_str word(wharf_str text)
+static wharf_str fcm_word(wharf_str text)
 {
     bool plain = text.n && text.n <= WORD_MAX &&
                  strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
@@ -86,7 +86,7 @@ static wharf_str word(wharf_str text)
 }
 
 /* Reads error.details[]: the code of FCM, and the fields that are wrong. */
-static wharf_str code_of(const struct wharf_json *error, bool *ret_about_token)
+static wharf_str fcm_code_of(const struct wharf_json *error, bool *ret_about_token)
 {
     const struct wharf_json *details = json_get(error, "details"), *fields;
     wharf_str code = str_z(""), one;
@@ -115,8 +115,8 @@ bool fcm_judge(wharf_req *req, const wharf_fetch *f, wharf_push_result *ret)
         ret->end = WHARF_PUSH_TAKEN;
         return false;
     }
-    code = code_of(json_get(answer, "error"), &about_token);
-    ret->error = word(code);
+    code = fcm_code_of(json_get(answer, "error"), &about_token);
+    ret->error = fcm_word(code);
     if ((status == 404 && str_eqz(code, "UNREGISTERED")) ||
         (status == 403 && str_eqz(code, "SENDER_ID_MISMATCH")) ||
         (status == 400 && str_eqz(code, "INVALID_ARGUMENT") && about_token))

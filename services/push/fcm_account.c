@@ -30,7 +30,7 @@ struct account {
     wharf_str email, key, key_id, project, token_uri;
 };
 
-static wharf_str read_file(struct arena *a, wharf_str path)
+static wharf_str fcm_account_read_file(struct arena *a, wharf_str path)
 {
     char *text = arena_alloc(a, FILE_MAX);
     FILE *f = path.n ? fopen(path.p, "re") : NULL;
@@ -51,7 +51,7 @@ static const char *read_account(
 
     if (!settings->file.n)
         return "is needed by fcm: the path of the service account's key file";
-    text = read_file(a, settings->file);
+    text = fcm_account_read_file(a, settings->file);
     if (!text.n)
         return "names a file that can't be read";
     whole = json_parse(a, text, &e);

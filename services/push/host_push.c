@@ -33,7 +33,7 @@ char *push_copy(const char *p, size_t n)
 
 /* ---- lists ---- */
 
-static void add(struct message_list *list, struct message *m)
+static void host_push_add(struct message_list *list, struct message *m)
 {
     m->next = NULL;
     m->prev = list->last;
@@ -41,7 +41,7 @@ static void add(struct message_list *list, struct message *m)
     list->last = m;
 }
 
-static void take_out(struct message_list *list, struct message *m)
+static void host_push_take_out(struct message_list *list, struct message *m)
 {
     *(m->prev ? &m->prev->next : &list->first) = m->next;
     *(m->next ? &m->next->prev : &list->last) = m->prev;
@@ -53,11 +53,12 @@ static void message_free(struct message *m)
     arena_free(m->arena);
 }
 
-static void over(wharf_pusher *p, struct message *m, enum wharf_push_end end, const char *error)
+static void host_push_over(
+    wharf_pusher *p, struct message *m, enum wharf_push_end end, const char *error)
 {
     m->result.end = end;
     m->result.error = arena_dupz(m->arena, error);
-    add(&p->over, m);
+    host_push_add(&p->over, m);
 }
 
 /* ---- sending ---- */
@@ -91,9 +92,9 @@ static void send_now(wharf_req *req, wharf_pusher *p, struct message *m)
     const char *problem = m->kind == WHARF_PUSH_FCM ? fcm_send(req, p, m) : web_send(req, p, m);
 
     if (problem)
-        over(p, m, WHARF_PUSH_REFUSED, problem);
+        host_push_over(p, m, WHARF_PUSH_REFUSED, problem);
     else
-        add(&p->sent, m);
+        host_push_add(&p->sent, m);
 }
 
 /* Sends what waited for a token; without one it is told so. */
@@ -104,10 +105,10 @@ static void release_held(wharf_req *req, wharf_pusher *p, uint32_t status, const
 
     p->held = (struct message_list){NULL, NULL};
     while ((m = held.first)) {
-        take_out(&held, m);
+        host_push_take_out(&held, m);
         m->result.http_status = status;
         if (why)
-            over(p, m, WHARF_PUSH_AGAIN, why);
+            host_push_over(p, m, WHARF_PUSH_AGAIN, why);
         else
             send_now(req, p, m);
     }
@@ -130,7 +131,7 @@ static void dispatch(wharf_req *req, wharf_pusher *p, struct message *m)
         send_now(req, p, m);
         return;
     }
-    add(&p->held, m);
+    host_push_add(&p->held, m);
     ask_for_token(req, p);
 }
 
@@ -182,7 +183,7 @@ static bool never_sent(wharf_str outcome)
 }
 
 /* Judges an answer. Returns true when the token was refused. */
-static bool judge(wharf_req *req, struct message *m, const wharf_fetch *f)
+static bool host_push_judge(wharf_req *req, struct message *m, const wharf_fetch *f)
 {
     wharf_push_result *r = &m->result;
     wharf_str outcome = host_fetch.outcome(f);
@@ -209,7 +210,7 @@ static bool judge(wharf_req *req, struct message *m, const wharf_fetch *f)
     return renew;
 }
 
-static void take_token(wharf_req *req, wharf_pusher *p, const wharf_fetch *f)
+static void host_push_take_token(wharf_req *req, wharf_pusher *p, const wharf_fetch *f)
 {
     const char *why = NULL;
     bool good = fcm_token_take(req, p, f, &why);
@@ -238,19 +239,19 @@ static bool p_finished(wharf_req *req, wharf_pusher *p, wharf_fetch *f)
     bool renew;
 
     if (tag == &p->token) {
-        take_token(req, p, f);
+        host_push_take_token(req, p, f);
         host_fetch.done(req, f);
         return true;
     }
     m = find_sent(p, tag);
     if (!m)
         return false;
-    take_out(&p->sent, m);
+    host_push_take_out(&p->sent, m);
     m->fetch = NULL;
-    renew = judge(req, m, f);
+    renew = host_push_judge(req, m, f);
     host_fetch.done(req, f);
     if (!renew || m->renewed) {
-        add(&p->over, m);
+        host_push_add(&p->over, m);
         return true;
     }
     m->renewed = true;
@@ -268,7 +269,7 @@ static bool p_next(wharf_req *req, wharf_pusher *p, wharf_push_result *ret_resul
 
     if (!m)
         return false;
-    take_out(&p->over, m);
+    host_push_take_out(&p->over, m);
     m->result.error = arena_dup_str(req->arena, m->result.error);
     memcpy(ret_result, &m->result, known);
     ret_result->head = head;
@@ -300,7 +301,7 @@ static wharf_pusher *p_open(wharf_req *req, const wharf_push_account *account)
     return p;
 }
 
-static void free_list(struct message_list *list)
+static void host_push_free_list(struct message_list *list)
 {
     struct message *m;
 
@@ -318,9 +319,9 @@ static void p_close(wharf_req *req, wharf_pusher *p)
     if (p->token.exchange)
         host_fetch.done(req, p->token.exchange);
     free(p->token.request);
-    free_list(&p->sent);
-    free_list(&p->held);
-    free_list(&p->over);
+    host_push_free_list(&p->sent);
+    host_push_free_list(&p->held);
+    host_push_free_list(&p->over);
     fcm_token_drop(&p->token);
     arena_free(p->arena);
 }

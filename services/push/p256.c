@@ -12,7 +12,7 @@
 static const char group[] = "prime256v1";
 
 /* Makes a key of the library's; private NULL: a public one. */
-static EVP_PKEY *load(const unsigned char *private, const unsigned char *public)
+static EVP_PKEY *p256_load(const unsigned char *private, const unsigned char *public)
 {
     OSSL_PARAM_BLD *list = OSSL_PARAM_BLD_new();
     BIGNUM *secret = private ? BN_bin2bn(private, P256_PRIVATE, BN_secure_new()) : NULL;
@@ -36,7 +36,7 @@ static EVP_PKEY *load(const unsigned char *private, const unsigned char *public)
     return key;
 }
 
-static bool read_pair(EVP_PKEY *key, struct p256 *ret)
+static bool p256_read_pair(EVP_PKEY *key, struct p256 *ret)
 {
     BIGNUM *secret = NULL;
     size_t n = 0;
@@ -53,7 +53,7 @@ static bool read_pair(EVP_PKEY *key, struct p256 *ret)
 bool p256_make(struct p256 *ret)
 {
     EVP_PKEY *key = EVP_EC_gen(group);
-    bool good = key && read_pair(key, ret);
+    bool good = key && p256_read_pair(key, ret);
 
     EVP_PKEY_free(key);
     ERR_clear_error();
@@ -83,7 +83,7 @@ bool p256_of(const unsigned char private[P256_PRIVATE], struct p256 *ret)
 bool p256_secret(const struct p256 *own, const unsigned char theirs[P256_PUBLIC],
     unsigned char ret_secret[P256_SECRET])
 {
-    EVP_PKEY *key = load(own->private, own->public), *peer = load(NULL, theirs);
+    EVP_PKEY *key = p256_load(own->private, own->public), *peer = p256_load(NULL, theirs);
     EVP_PKEY_CTX *ctx = key && peer ? EVP_PKEY_CTX_new(key, NULL) : NULL;
     size_t n = P256_SECRET;
     bool good = ctx && EVP_PKEY_derive_init(ctx) == 1 && EVP_PKEY_derive_set_peer(ctx, peer) == 1 &&
@@ -98,7 +98,7 @@ bool p256_secret(const struct p256 *own, const unsigned char theirs[P256_PUBLIC]
 
 bool p256_point(const unsigned char public[P256_PUBLIC])
 {
-    EVP_PKEY *key = public[0] == POINT_CONVERSION_UNCOMPRESSED ? load(NULL, public) : NULL;
+    EVP_PKEY *key = public[0] == POINT_CONVERSION_UNCOMPRESSED ? p256_load(NULL, public) : NULL;
     EVP_PKEY_CTX *ctx = key ? EVP_PKEY_CTX_new(key, NULL) : NULL;
     bool good = ctx && EVP_PKEY_public_check(ctx) == 1;
 
@@ -122,7 +122,7 @@ static bool plain_signature(const unsigned char *der, size_t n, unsigned char re
 
 bool p256_sign(const struct p256 *own, wharf_str text, unsigned char ret[P256_SIGNATURE])
 {
-    EVP_PKEY *key = load(own->private, own->public);
+    EVP_PKEY *key = p256_load(own->private, own->public);
     EVP_MD_CTX *ctx = key ? EVP_MD_CTX_new() : NULL;
     unsigned char der[128];
     size_t n = sizeof(der);

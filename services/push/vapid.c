@@ -35,7 +35,7 @@ bool base64url_read(wharf_str text, unsigned char *ret, size_t n)
 
 /* ---- the key ---- */
 
-static bool take_key(const char *hex)
+static bool vapid_take_key(const char *hex)
 {
     unsigned char private[P256_PRIVATE];
     size_t n = 0;
@@ -67,7 +67,7 @@ bool vapid_load(const char *database)
             1, NULL, values, NULL, NULL, 0));
     r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'push.key'");
     good = good && PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 &&
-           take_key(PQgetvalue(r, 0, 0));
+           vapid_take_key(PQgetvalue(r, 0, 0));
     sodium_memzero(hex, sizeof(hex));
     sodium_memzero(&fresh, sizeof(fresh));
     PQclear(r);

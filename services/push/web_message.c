@@ -8,14 +8,15 @@
 
 enum { KEY = 16, NONCE = 12, HASH = 32 };
 
-static void hmac(
+static void web_message_hmac(
     const unsigned char *key, size_t key_n, const void *text, size_t n, unsigned char ret[HASH])
 {
     HMAC(EVP_sha256(), key, (int)key_n, text, n, ret, NULL);
 }
 
 /* Computes the material that both sides know (RFC 8291 section 3.3). */
-static bool shared(const struct web_reader *to, const struct p256 *once, unsigned char ret[HASH])
+static bool web_message_shared(
+    const struct web_reader *to, const struct p256 *once, unsigned char ret[HASH])
 {
     static const char label[] = "WebPush: info"; /* with its NUL */
     unsigned char secret[P256_SECRET], prk[HASH];
@@ -27,8 +28,8 @@ static bool shared(const struct web_reader *to, const struct p256 *once, unsigne
     memcpy(info + sizeof(label), to->public, P256_PUBLIC);
     memcpy(info + sizeof(label) + P256_PUBLIC, once->public, P256_PUBLIC);
     info[sizeof(info) - 1] = 1;
-    hmac(to->auth, WEB_AUTH, secret, sizeof(secret), prk);
-    hmac(prk, sizeof(prk), info, sizeof(info), ret);
+    web_message_hmac(to->auth, WEB_AUTH, secret, sizeof(secret), prk);
+    web_message_hmac(prk, sizeof(prk), info, sizeof(info), ret);
     OPENSSL_cleanse(secret, sizeof(secret));
     OPENSSL_cleanse(prk, sizeof(prk));
     return true;
@@ -61,11 +62,11 @@ size_t web_message_seal(const struct web_reader *to, const struct p256 *once,
     unsigned char ikm[HASH], prk[HASH], key[HASH], nonce[HASH];
     bool good;
 
-    if (plain.n > WEB_PLAIN_MAX || !shared(to, once, ikm))
+    if (plain.n > WEB_PLAIN_MAX || !web_message_shared(to, once, ikm))
         return 0;
-    hmac(salt, WEB_SALT, ikm, sizeof(ikm), prk);
-    hmac(prk, sizeof(prk), key_label, sizeof(key_label) - 1, key);
-    hmac(prk, sizeof(prk), nonce_label, sizeof(nonce_label) - 1, nonce);
+    web_message_hmac(salt, WEB_SALT, ikm, sizeof(ikm), prk);
+    web_message_hmac(prk, sizeof(prk), key_label, sizeof(key_label) - 1, key);
+    web_message_hmac(prk, sizeof(prk), nonce_label, sizeof(nonce_label) - 1, nonce);
     memcpy(out, salt, WEB_SALT);
     out[WEB_SALT] = out[WEB_SALT + 1] = out[WEB_SALT + 3] = 0;
     out[WEB_SALT + 2] = WEB_RECORD >> 8;

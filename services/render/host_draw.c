@@ -81,7 +81,7 @@ static void free_work(void *arg)
 
 /* ---- what is sent ---- */
 
-static bool write_all(int fd, const void *p, size_t n)
+static bool host_draw_write_all(int fd, const void *p, size_t n)
 {
     const char *from = p;
 
@@ -97,7 +97,7 @@ static bool write_all(int fd, const void *p, size_t n)
 }
 
 /* Returns the bytes that travel; more than the most: 0. */
-static size_t size_of(const wharf_draw_wish *wish)
+static size_t host_draw_size_of(const wharf_draw_wish *wish)
 {
     size_t all = wish->request.n;
 
@@ -113,14 +113,14 @@ static bool write_wish(struct draw_work *w)
     bool good;
 
     w->fd = memfd_create("draw", MFD_CLOEXEC);
-    good = w->fd >= 0 && write_all(w->fd, w->wish->request.p, w->wish->request.n);
+    good = w->fd >= 0 && host_draw_write_all(w->fd, w->wish->request.p, w->wish->request.n);
     for (uint32_t i = 0; i < w->wish->n_blobs && good; i++) {
         uint64_t n = w->wish->blobs[i].n;
 
-        good = write_all(w->fd, &n, sizeof(n));
+        good = host_draw_write_all(w->fd, &n, sizeof(n));
     }
     for (uint32_t i = 0; i < w->wish->n_blobs && good; i++)
-        good = write_all(w->fd, w->wish->blobs[i].p, w->wish->blobs[i].n);
+        good = host_draw_write_all(w->fd, w->wish->blobs[i].p, w->wish->blobs[i].n);
     return good;
 }
 
@@ -168,7 +168,7 @@ static wharf_status take_told(wharf_req *req, struct draw_work *w, wharf_str sai
 }
 
 /* Tells how a run ended that did not end well. */
-static wharf_status take_end(wharf_req *req, struct draw_work *w)
+static wharf_status host_draw_take_end(wharf_req *req, struct draw_work *w)
 {
     switch (cell_run_result(w->run)->status) {
     case CELL_UNAVAILABLE:
@@ -189,7 +189,7 @@ static wharf_status take_end(wharf_req *req, struct draw_work *w)
 }
 
 /* Answers with the file of a time zone. */
-static void answer_zone(struct cell_run *run, wharf_str name)
+static void host_draw_answer_zone(struct cell_run *run, wharf_str name)
 {
     static _Thread_local char bytes[ZONE_BYTES_MAX];
     char z[80];
@@ -200,20 +200,21 @@ static void answer_zone(struct cell_run *run, wharf_str name)
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 
-static wharf_status listen_to(wharf_req *req, struct draw_work *w)
+static wharf_status host_draw_listen_to(wharf_req *req, struct draw_work *w)
 {
     enum cell_event e;
     wharf_str said;
 
     while ((e = cell_run_next(w->run, true, &said)) != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
-            answer_zone(w->run, said);
+            host_draw_answer_zone(w->run, said);
         else if (e == CELL_EVENT_DATA)
             buf_adds(&w->bytes, said);
         if (w->bytes.failed)
             return too_complex(w, WHARF_S("its file is larger than 64 MiB"));
     }
-    return cell_run_result(w->run)->status == CELL_OK ? take_told(req, w, said) : take_end(req, w);
+    return cell_run_result(w->run)->status == CELL_OK ? take_told(req, w, said)
+                                                      : host_draw_take_end(req, w);
 }
 
 /* ---- the call ---- */
@@ -248,7 +249,7 @@ static wharf_status run_work(wharf_req *req, struct draw_work *w)
     if (!write_wish(w))
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     w->run = cell_run_start(pool, &call);
-    return listen_to(req, w);
+    return host_draw_listen_to(req, w);
 }
 
 static wharf_status d_draw(wharf_req *req, const wharf_draw_wish *wish, wharf_draw_made *ret_made)
@@ -263,7 +264,7 @@ static wharf_status d_draw(wharf_req *req, const wharf_draw_wish *wish, wharf_dr
     arena_on_release(req->arena, free_work, w);
     if (wish->format < WHARF_DRAW_PDF || wish->format > WHARF_DRAW_WORDS || !wish->request.n)
         return req_fail(req, ERR_INTERNAL, NULL, "the wish is not one of wharf.draw");
-    if (size_of(wish))
+    if (host_draw_size_of(wish))
         s = run_work(req, w);
     else
         s = too_complex(w, WHARF_S("its images and fonts have more than 64 MiB together"));

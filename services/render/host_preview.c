@@ -85,7 +85,7 @@ static wharf_status take_blocks(
     return WHARF_OK;
 }
 
-static void end_run(void *arg)
+static void host_preview_end_run(void *arg)
 {
     struct cell_run **run = arg;
 
@@ -93,7 +93,7 @@ static void end_run(void *arg)
     *run = NULL;
 }
 
-static wharf_status do_work(wharf_req *req, struct work *w)
+static wharf_status host_preview_do_work(wharf_req *req, struct work *w)
 {
     struct cell_call call = {.payload = w->payload,
         .fds = &w->fd,
@@ -109,11 +109,11 @@ static wharf_status do_work(wharf_req *req, struct work *w)
             "previews can't be made here: the program wharf-cell-preview or wharf-cell-render is "
             "missing");
     *run = cell_run_start(w->pool, &call);
-    arena_on_release(req->arena, end_run, run);
+    arena_on_release(req->arena, host_preview_end_run, run);
     s = take_blocks(req, w, *run, &good);
     if (s == WHARF_OK && !good)
         s = judge_end(req, w, cell_run_result(*run));
-    end_run(run);
+    host_preview_end_run(run);
     return s;
 }
 
@@ -132,7 +132,7 @@ static wharf_status as_pdf(
     w->made = &made;
     w->made_size = sizeof(made);
     w->begins = "%PDF-";
-    s = do_work(req, w);
+    s = host_preview_do_work(req, w);
     w->made = NULL;
     return s;
 }
@@ -148,7 +148,7 @@ static wharf_status as_png(wharf_req *req, const struct preview_call *call, stru
     w->made = &made;
     w->made_size = sizeof(made);
     w->begins = "\x89PNG\r\n\x1a\n";
-    s = do_work(req, w);
+    s = host_preview_do_work(req, w);
     w->made = NULL;
     return s;
 }

@@ -39,12 +39,12 @@ struct wharf_render {
 
 /* ---- what bytes look like ---- */
 
-static bool starts(const unsigned char *p, size_t n, const char *with, size_t m)
+static bool host_render_starts(const unsigned char *p, size_t n, const char *with, size_t m)
 {
     return n >= m && memcmp(p, with, m) == 0;
 }
 
-static bool has(const unsigned char *p, size_t n, const char *what)
+static bool host_render_has(const unsigned char *p, size_t n, const char *what)
 {
     return memmem(p, n < SNIFF ? n : SNIFF, what, strlen(what)) != NULL;
 }
@@ -68,19 +68,19 @@ static wharf_str r_sniff(const void *bytes, size_t n, bool all)
 {
     const unsigned char *p = bytes;
 
-    if (has(p, n, "%PDF-"))
+    if (host_render_has(p, n, "%PDF-"))
         return WHARF_S("application/pdf");
-    if (starts(p, n, "\x89PNG\r\n\x1a\n", 8))
+    if (host_render_starts(p, n, "\x89PNG\r\n\x1a\n", 8))
         return WHARF_S("image/png");
-    if (starts(p, n, "\xff\xd8\xff", 3))
+    if (host_render_starts(p, n, "\xff\xd8\xff", 3))
         return WHARF_S("image/jpeg");
-    if (starts(p, n, "GIF8", 4))
+    if (host_render_starts(p, n, "GIF8", 4))
         return WHARF_S("image/gif");
-    if (starts(p, n, "RIFF", 4) && n >= 12 && !memcmp(p + 8, "WEBP", 4))
+    if (host_render_starts(p, n, "RIFF", 4) && n >= 12 && !memcmp(p + 8, "WEBP", 4))
         return WHARF_S("image/webp");
-    if (starts(p, n, "II*\0", 4) || starts(p, n, "MM\0*", 4))
+    if (host_render_starts(p, n, "II*\0", 4) || host_render_starts(p, n, "MM\0*", 4))
         return WHARF_S("image/tiff");
-    if (has(p, n, "<svg"))
+    if (host_render_has(p, n, "<svg"))
         return WHARF_S("image/svg+xml");
     return looks_like_text(p, n, all) ? WHARF_S("text/plain") : WHARF_S("");
 }
@@ -109,12 +109,12 @@ static void r_close(wharf_render *r)
     r->run = NULL;
 }
 
-static void release(void *arg)
+static void host_render_release(void *arg)
 {
     r_close(arg);
 }
 
-static wharf_status refuse(wharf_render *r, uint32_t verdict, wharf_str reason)
+static wharf_status host_render_refuse(wharf_render *r, uint32_t verdict, wharf_str reason)
 {
     r->verdict = verdict;
     r->reason = reason;
@@ -157,13 +157,13 @@ uint32_t render_verdict(
 }
 
 /* Ends a run that is over, and not well. */
-static wharf_status over(wharf_req *req, wharf_render *r)
+static wharf_status host_render_over(wharf_req *req, wharf_render *r)
 {
     wharf_str reason;
     uint32_t verdict = render_verdict(req, cell_run_result(r->run), &reason);
 
     if (verdict != WHARF_RENDER_GOOD)
-        return refuse(r, verdict, reason.n ? reason : WHARF_S("it is damaged"));
+        return host_render_refuse(r, verdict, reason.n ? reason : WHARF_S("it is damaged"));
     r_close(r);
     return WHARF_UNAVAILABLE;
 }
@@ -171,7 +171,7 @@ static wharf_status over(wharf_req *req, wharf_render *r)
 /* Refuses a cell that speaks out of turn. */
 static wharf_status astray(wharf_render *r)
 {
-    return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));
+    return host_render_refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));
 }
 
 static bool told_well(const struct render_reported *t)
@@ -201,16 +201,16 @@ static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render 
     *ret_render = r;
     r->reason = str_z("");
     if (!what.type)
-        return refuse(r, WHARF_RENDER_DOCUMENT,
+        return host_render_refuse(r, WHARF_RENDER_DOCUMENT,
             WHARF_S("documents of this type can't be printed; send a PDF"));
     if (!pool)
         return req_fail(req, ERR_OVERLOADED, NULL,
             "documents can't be prepared here: the program wharf-cell-render is missing");
     r->run = cell_run_start(pool, &call);
-    arena_on_release(req->arena, release, r);
+    arena_on_release(req->arena, host_render_release, r);
     e = cell_run_next(r->run, true, &said);
     if (e == CELL_EVENT_END)
-        return over(req, r);
+        return host_render_over(req, r);
     if (e != CELL_EVENT_ASK || said.n != sizeof(r->reported))
         return astray(r);
     memcpy(&r->reported, said.p, sizeof(r->reported));
@@ -285,7 +285,7 @@ static wharf_status r_make(wharf_req *req, wharf_render *r, const wharf_render_p
     if (e != CELL_EVENT_END)
         return astray(r);
     if (cell_run_result(r->run)->status != CELL_OK)
-        return over(req, r);
+        return host_render_over(req, r);
     if (said.n != sizeof(made))
         return astray(r);
     memcpy(&made, said.p, sizeof(made));

@@ -61,9 +61,9 @@ RULES = [
     ("queued jobs of a deleted station are aborted", RULES_C, 'abort_jobs(req, queued_sql, station, "print station deleted", "station_deleted");', "queued_sql[0] ? WHARF_OK : WHARF_OK;", JOBS),
     ("printers left out of an update are removed", "kernel/resource/children.c", "if (!c.live[i].taken)\n            s = remove_row", "if (0)\n            s = remove_row", S),
     ("allowed_users takes one of add, remove, set", RULES_C, "if (n == 1)\n        return WHARF_OK;", "if (n)\n        return WHARF_OK;", S),
-    ("add adds", "kernel/resource/body_array.c", "if (!find(&known, m->text))", "if (find(&known, m->text))", S),
-    ("add keeps who is there already", "kernel/resource/body_array.c", "if (!find(&removed, m->text))", "if (find(&removed, m->text))", S),
-    ("remove removes", "kernel/resource/body_array.c", "if (!find(&removed, m->text))", "if (!find(&removed, m->text) || 1)", S),
+    ("add adds", "kernel/resource/body_array.c", "if (!body_array_find(&known, m->text))", "if (body_array_find(&known, m->text))", S),
+    ("add keeps who is there already", "kernel/resource/body_array.c", "if (!body_array_find(&removed, m->text))", "if (body_array_find(&removed, m->text))", S),
+    ("remove removes", "kernel/resource/body_array.c", "if (!body_array_find(&removed, m->text))", "if (!body_array_find(&removed, m->text) || 1)", S),
     ("allowed_users needs allow_all_users false", RULES_C, "if (users_sent && all)", "if (0)", S),
     ("only listed users see a restricted station", STATION, '"audience": {"all": "allow_all_users", "users": "allowed_users", "device": "device_id"},', '', S),
     ("users who are added must be enabled", RULES_C, "if (!(flags[i] & WHARF_USER_ACTIVE))", "if (0)", S),
@@ -83,7 +83,7 @@ RULES = [
     ("page 0 is refused", "kernel/query/parse.c", "if (s.n == 0 || s.p[0] == '0')", "if (s.n == 0)", L + " " + F + " " + CONFORM),
     ("newest first", "kernel/query/parse.c", 'p->q->descending = str_eqz(value, "desc");', 'p->q->descending = true;', L + " " + CONFORM),
     ("direction is asc or desc", "kernel/query/parse.c", 'if (!str_eqz(value, "asc") && !str_eqz(value, "desc"))', 'if (0)', L + " " + F + " " + CONFORM),
-    ("order_by names a sort", "kernel/query/parse.c", 'return problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', 'return 1 || problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', L + " " + F + " " + CONFORM),
+    ("order_by names a sort", "kernel/query/parse.c", 'return parse_problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', 'return 1 || parse_problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', L + " " + F + " " + CONFORM),
     ("match_all needs all terms", "kernel/query/search_sql.c", 'all ? " AND " : " OR "', '" OR "', L),
     ("any term matches by default", "kernel/query/search_sql.c", 'all ? " AND " : " OR "', '" AND "', L),
     ("a search is without regard to case", "kernel/query/search_sql.c", 'd->list.similar ? "wharf.fold" : "lower"', 'd->list.similar ? "wharf.fold" : ""', L + " " + S),
@@ -100,7 +100,7 @@ RULES = [
     ("an unknown enum value in a filter is refused", "kernel/query/filter_set.c", 'NULL : "has a value that is not one of its members";', 'NULL : NULL;', F),
     ("an unknown enum value in a body is refused", STATION, '"enum": ["online", "offline"], "default"', '"default"', S),
     # ---- dates (01 sections 4.1 and 11.2) ----
-    ("dates are answered with milliseconds and Z", "kernel/util/time.c", 'put(out + 20, 3, ms);', 'put(out + 20, 3, ms / 10);', "tests/conformance " + L + " " + F),
+    ("dates are answered with milliseconds and Z", "kernel/util/time.c", 'time_put(out + 20, 3, ms);', 'time_put(out + 20, 3, ms / 10);', "tests/conformance " + L + " " + F),
     ("date only is refused", "kernel/util/time.c", "if (s.n > 14 || s.n == 0)", "if (s.n == 10 && s.p[4] == '-')\n        return *ret_us = 0, true;\n    if (s.n > 14 || s.n == 0)", F),
     ("a date needs an offset", "kernel/util/time.c", "if (s.n < 20 || (s.p[10] | 0x20)", "if (s.n == 19 && read_stamp(s.p, &seconds, &second))\n        return *ret_us = seconds * SECOND, true;\n    if (s.n < 20 || (s.p[10] | 0x20)", F),
     ("up to 11 digits are seconds", "kernel/util/time.c", "s.n <= 11 ? SECOND : 1000", "s.n <= 9 ? SECOND : 1000", F),
@@ -130,7 +130,7 @@ RULES = [
     ("25 keys", "kernel/resource/body_metadata.c", "KEYS_MAX = 25", "KEYS_MAX = 26", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
     ("keys of 100 characters", "kernel/resource/body_metadata.c", "KEY_LENGTH = 100", "KEY_LENGTH = 101", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
     ("values of 500 characters", "kernel/resource/body_metadata.c", "VALUE_LENGTH = 500", "VALUE_LENGTH = 501", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
-    ("an update merges metadata per key", "kernel/resource/body_metadata.c", "if (!n)\n            append(a, out, &last, m);", "if (0)\n            append(a, out, &last, m);", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
+    ("an update merges metadata per key", "kernel/resource/body_metadata.c", "if (!n)\n            body_metadata_append(a, out, &last, m);", "if (0)\n            body_metadata_append(a, out, &last, m);", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
     ("null and empty text remove a key", "kernel/resource/body_metadata.c", "return m->type == JSON_NULL || ", "return m->type == JSON_NULL && ", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
     # ---- arrays (01 section 11.3) ----
     ("AND by default", "kernel/query/filter_text.c", '{"AND:", false, false}', '{"AND:", true, false}', F),
@@ -146,6 +146,6 @@ RULES = [
     # ---- requests ----
     ("the key comes in SVC-API-KEY", "kernel/http/http_check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/org/test_auth.py"),
     ("an empty body is an empty object", "kernel/http/http_body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/http/test_http_rules.py " + E),
-    ("SVC-Datetime-Format is answered", "kernel/http/http_answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
+    ("SVC-Datetime-Format is answered", "kernel/http/http_answer.c", 'http_answer_add(r, "SVC-Datetime-Format"', 'http_answer_add(r, "SVC-Datetimes"', E + " " + H),
     ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", problems->n ? problems->list[0].code : reply->success_code)', 'jw_z(&w, "code", problems->n ? problems->list[0].code : "ok")', E),
 ]

@@ -88,7 +88,7 @@ static bool lock(PGconn *conn)
 /* Begins a transaction that holds each table, and then reads one moment. A table that is dropped
  * between both would make pg_dump fail, so they are locked first: LOCK takes no moment. Returns
  * the name of the moment, or NULL and why, also when a table went meanwhile. */
-static const char *begin(struct backup_run *b, struct arena *a, wharf_str *ret_why)
+static const char *backup_begin(struct backup_run *b, struct arena *a, wharf_str *ret_why)
 {
     static const char tables_sql[] = QUERY_TABLES_TO_BACK_UP;
     PGresult *tables = PQexec(b->db.conn, tables_sql), *r;
@@ -113,7 +113,7 @@ static const char *begin(struct backup_run *b, struct arena *a, wharf_str *ret_w
     return snapshot;
 }
 
-static bool is_ours(PGconn *conn)
+static bool backup_is_ours(PGconn *conn)
 {
     PGresult *r = PQexec(conn, "SELECT 1 WHERE to_regclass('wharf.migration') IS NOT NULL");
     bool ours = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
@@ -124,20 +124,20 @@ static bool is_ours(PGconn *conn)
     return ours;
 }
 
-static const char *moment(struct backup_run *b)
+static const char *backup_moment(struct backup_run *b)
 {
     const char *snapshot = NULL;
     wharf_str why = {"", 0};
 
     for (int i = 0; i < LOCK_TRIES && !snapshot; i++)
-        snapshot = begin(b, b->c->a, &why);
+        snapshot = backup_begin(b, b->c->a, &why);
     if (!snapshot)
         cli_fail("the tables can't be held: %s", why.p);
     return snapshot;
 }
 
 /* Reads what the manifest says of the database. */
-static bool describe(struct backup_run *b)
+static bool backup_describe(struct backup_run *b)
 {
     static const char sql[] = QUERY_BACKUP_FACTS;
     PGresult *r = PQexec(b->db.conn, sql);
@@ -161,33 +161,33 @@ static bool describe(struct backup_run *b)
 
 /* ---- the parts ---- */
 
-static struct backup_sum *add_file(struct backup_manifest *m, const char *name)
+static struct backup_sum *backup_add_file(struct backup_manifest *m, const char *name)
 {
     m->files[m->n_files].name = name;
     return &m->files[m->n_files++].sum;
 }
 
-static bool write_key(struct backup_run *b)
+static bool backup_write_key(struct backup_run *b)
 {
     char text[SECRET_KEYS_TEXT];
     size_t n = secret_keys_text(text);
     bool good = backup_out_text(
-        b->place.fd, BACKUP_KEY, b->seal, text, n, add_file(&b->manifest, BACKUP_KEY));
+        b->place.fd, BACKUP_KEY, b->seal, text, n, backup_add_file(&b->manifest, BACKUP_KEY));
 
     sodium_memzero(text, sizeof(text));
     return good || place_failed(&b->place, BACKUP_KEY, "written");
 }
 
 /* Takes the rows of one moment, and the list of its objects. Returns its descriptor, or -1. */
-static int take_rows(struct backup_run *b)
+static int backup_take_rows(struct backup_run *b)
 {
-    const char *snapshot = moment(b);
+    const char *snapshot = backup_moment(b);
     int wanted = -1;
 
-    if (!snapshot || !describe(b))
+    if (!snapshot || !backup_describe(b))
         return -1;
     if (dump_write(&b->place, b->db.conn, snapshot, &b->manifest, b->seal,
-            add_file(&b->manifest, BACKUP_DUMP)))
+            backup_add_file(&b->manifest, BACKUP_DUMP)))
         wanted = objects_wanted(&b->place, b->db.conn);
     tx_rollback(b->db.conn);
     run_sql(b->db.conn, "SELECT pg_advisory_unlock_shared(hashtextextended('wharf.verify', 0))",
@@ -200,7 +200,8 @@ static bool take_objects(struct backup_run *b, int wanted)
 {
     struct backup_manifest *m = &b->manifest;
 
-    if (!objects_take(&b->place, wanted, b->store, b->seal, &b->taken, add_file(m, BACKUP_OBJECTS)))
+    if (!objects_take(
+            &b->place, wanted, b->store, b->seal, &b->taken, backup_add_file(m, BACKUP_OBJECTS)))
         return false;
     m->objects = (int64_t)b->taken.n;
     m->object_bytes = (int64_t)b->taken.bytes;
@@ -210,10 +211,11 @@ static bool take_objects(struct backup_run *b, int wanted)
     return run_sql(b->db.conn, "SELECT 1", "the connection that keeps objects was lost");
 }
 
-static int take(struct backup_run *b, const struct backup_order *order)
+static int backup_take(struct backup_run *b, const struct backup_order *order)
 {
-    int wanted = lock(b->db.conn) ? take_rows(b) : -1;
-    bool good = wanted >= 0 && take_objects(b, wanted) && (!order->with_key || write_key(b)) &&
+    int wanted = lock(b->db.conn) ? backup_take_rows(b) : -1;
+    bool good = wanted >= 0 && take_objects(b, wanted) &&
+                (!order->with_key || backup_write_key(b)) &&
                 backup_manifest_write(&b->place, &b->manifest, buf_str(&b->taken.lost)) &&
                 place_finish(&b->place);
 
@@ -261,7 +263,7 @@ static bool make_keys(struct backup_run *b, const struct backup_order *order)
     return false;
 }
 
-static bool open_store(struct backup_run *b)
+static bool backup_open_store(struct backup_run *b)
 {
     wharf_str why = {"", 0};
 
@@ -272,7 +274,7 @@ static bool open_store(struct backup_run *b)
     return b->store != NULL;
 }
 
-static int make(struct cli *c, const struct backup_order *order)
+static int backup_make(struct cli *c, const struct backup_order *order)
 {
     struct backup_run *b = ARENA_NEW(c->a, struct backup_run);
     struct config *config = cli_config(c);
@@ -284,8 +286,8 @@ static int make(struct cli *c, const struct backup_order *order)
     if (config && config->database_direct[0])
         config->database = config->database_direct; /* a lock of a session knows no pooler */
     if (config && make_keys(b, order) && place_begin(&b->place, c->words[0], c->a)) {
-        if (cli_db_open(&b->db, config, c->a) && is_ours(b->db.conn) && open_store(b))
-            code = take(b, order);
+        if (cli_db_open(&b->db, config, c->a) && backup_is_ours(b->db.conn) && backup_open_store(b))
+            code = backup_take(b, order);
         cli_db_close(&b->db);
     }
     place_give_up(&b->place);
@@ -296,7 +298,7 @@ static int make(struct cli *c, const struct backup_order *order)
     return code;
 }
 
-static int verify(struct cli *c, const struct backup_order *order)
+static int backup_cmd_verify(struct cli *c, const struct backup_order *order)
 {
     struct backup_manifest *m = ARENA_NEW(c->a, struct backup_manifest);
     const struct backup_seal *seal;
@@ -337,7 +339,7 @@ int command_backup(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (order.verify)
-        return verify(&c, &order);
+        return backup_cmd_verify(&c, &order);
     if (order.with_key && !order.encrypt) {
         cli_fail("--with-key needs --encrypt: a backup that others can read never holds the master "
                  "key");
@@ -347,5 +349,5 @@ int command_backup(int argc, char **argv)
         cli_fail("--encrypt and --passphrase-file FILE belong together");
         return EXIT_USAGE;
     }
-    return make(&c, &order);
+    return backup_make(&c, &order);
 }

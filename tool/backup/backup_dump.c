@@ -86,7 +86,7 @@ static const char *const *environment(PGconn *conn, struct arena *a)
 }
 
 /* Waits for the program. Returns false after a message. */
-static bool ended_well(pid_t pid, const char *name)
+static bool backup_dump_ended_well(pid_t pid, const char *name)
 {
     int status = -1;
 
@@ -120,7 +120,7 @@ static const char *const *dump_arguments(
 }
 
 /* Reads what the program writes. Returns false with errno when that can't be read. */
-static bool collect(int fd, struct backup_out *o)
+static bool backup_dump_collect(int fd, struct backup_out *o)
 {
     char chunk[CHUNK];
     ssize_t n;
@@ -155,20 +155,20 @@ bool dump_write(const struct backup_place *p, PGconn *conn, const char *snapshot
         place_failed(p, BACKUP_DUMP, "made");
     close(pipe_fds[1]);
     fault_point("backup.dumping");
-    good = pid >= 0 && collect(pipe_fds[0], o);
+    good = pid >= 0 && backup_dump_collect(pipe_fds[0], o);
     close(pipe_fds[0]); /* before waiting: who writes to nobody ends */
     if (o && !backup_out_end(o, ret, NULL) && pid >= 0)
         good = place_failed(p, BACKUP_DUMP, "written");
     if (pid >= 0 && !good)
         kill(pid, SIGKILL);
-    good = pid >= 0 && ended_well(pid, program) && good;
+    good = pid >= 0 && backup_dump_ended_well(pid, program) && good;
     arena_free(a);
     return good;
 }
 
 /* ---- the way back ---- */
 
-static bool pass_on(void *arg, const void *bytes, size_t n)
+static bool backup_dump_pass_on(void *arg, const void *bytes, size_t n)
 {
     const char *from = bytes;
 
@@ -225,12 +225,13 @@ bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backu
     close(pipe_fds[0]);
     fault_point("restore.rows");
     if (pid >= 0)
-        good = dump_is_whole(
-            p, backup_in(p->fd, BACKUP_DUMP, seal, pass_on, &pipe_fds[1], &sum, NULL), &sum, said);
+        good = dump_is_whole(p,
+            backup_in(p->fd, BACKUP_DUMP, seal, backup_dump_pass_on, &pipe_fds[1], &sum, NULL),
+            &sum, said);
     if (!good && pid >= 0)
         kill(pid, SIGKILL); /* it must not take the part for the whole */
     close(pipe_fds[1]);
-    good = pid >= 0 && ended_well(pid, program) && good;
+    good = pid >= 0 && backup_dump_ended_well(pid, program) && good;
     arena_free(a);
     return good;
 }

@@ -61,7 +61,7 @@ struct backup_out {
     unsigned char piece[PIECE], out[PIECE + MORE];
 };
 
-static void store(struct backup_out *o, const unsigned char *bytes, size_t n)
+static void backup_file_store(struct backup_out *o, const unsigned char *bytes, size_t n)
 {
     sum_add(&o->stored, bytes, n);
     while (n && !o->error) {
@@ -86,9 +86,9 @@ static void store_piece(struct backup_out *o, bool last)
         crypto_secretstream_xchacha20poly1305_push(&o->state, o->out, &n, o->piece, o->n,
             (const unsigned char *)o->name, strlen(o->name),
             last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0);
-        store(o, o->out, (size_t)n);
+        backup_file_store(o, o->out, (size_t)n);
     } else if (o->n) {
-        store(o, o->piece, o->n);
+        backup_file_store(o, o->piece, o->n);
     }
     o->n = 0;
 }
@@ -110,7 +110,7 @@ struct backup_out *backup_out(int dir, const char *name, const struct backup_sea
     sum_begin(&o->given);
     if (seal) {
         crypto_secretstream_xchacha20poly1305_init_push(&o->state, header, seal->content);
-        store(o, header, sizeof(header));
+        backup_file_store(o, header, sizeof(header));
     }
     return o;
 }
@@ -177,7 +177,7 @@ struct backup_in {
 };
 
 /* Reads n bytes, or those that are left. Returns how many, -1 with errno. */
-static ssize_t fill(struct backup_in *in, size_t n)
+static ssize_t backup_file_fill(struct backup_in *in, size_t n)
 {
     size_t got = 0;
 
@@ -196,7 +196,7 @@ static ssize_t fill(struct backup_in *in, size_t n)
     return (ssize_t)got;
 }
 
-static enum backup_read give(struct backup_in *in, const unsigned char *bytes, size_t n)
+static enum backup_read backup_file_give(struct backup_in *in, const unsigned char *bytes, size_t n)
 {
     sum_add(&in->given, bytes, n);
     return !in->fn || !n || in->fn(in->arg, bytes, n) ? READ_WHOLE : READ_STOPPED;
@@ -207,8 +207,8 @@ static enum backup_read read_plain(struct backup_in *in)
     enum backup_read status = READ_WHOLE;
     ssize_t n = 1;
 
-    while (status == READ_WHOLE && (n = fill(in, PIECE)) > 0)
-        status = give(in, in->bytes, (size_t)n);
+    while (status == READ_WHOLE && (n = backup_file_fill(in, PIECE)) > 0)
+        status = backup_file_give(in, in->bytes, (size_t)n);
     return n < 0 ? READ_TROUBLE : status;
 }
 
@@ -216,13 +216,13 @@ static enum backup_read read_sealed(struct backup_in *in, const struct backup_se
 {
     enum backup_read status = READ_WHOLE;
     unsigned char tag = 0;
-    ssize_t n = fill(in, HEADER);
+    ssize_t n = backup_file_fill(in, HEADER);
 
     if (n != HEADER)
         return n < 0 ? READ_TROUBLE : READ_DAMAGED;
     if (crypto_secretstream_xchacha20poly1305_init_pull(&in->state, in->bytes, seal->content) != 0)
         return READ_DAMAGED;
-    while (status == READ_WHOLE && (n = fill(in, PIECE + MORE)) > 0) {
+    while (status == READ_WHOLE && (n = backup_file_fill(in, PIECE + MORE)) > 0) {
         unsigned long long plain;
 
         if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL || n < MORE ||
@@ -231,7 +231,7 @@ static enum backup_read read_sealed(struct backup_in *in, const struct backup_se
                 strlen(in->name)) != 0)
             status = READ_DAMAGED;
         else
-            status = give(in, in->plain, (size_t)plain);
+            status = backup_file_give(in, in->plain, (size_t)plain);
     }
     if (n < 0)
         return READ_TROUBLE;

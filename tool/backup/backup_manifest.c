@@ -102,7 +102,7 @@ bool backup_manifest_write(
 
 /* ---- reading ---- */
 
-static bool take_bytes(void *arg, const void *bytes, size_t n)
+static bool backup_manifest_take_bytes(void *arg, const void *bytes, size_t n)
 {
     struct buf *b = arg;
 
@@ -110,7 +110,8 @@ static bool take_bytes(void *arg, const void *bytes, size_t n)
     return !b->failed;
 }
 
-static bool read_hex(const struct wharf_json *o, const char *key, unsigned char *out, size_t n)
+static bool backup_manifest_read_hex(
+    const struct wharf_json *o, const char *key, unsigned char *out, size_t n)
 {
     wharf_str hex = json_text_or(o, key, "");
     size_t got;
@@ -127,8 +128,8 @@ static bool read_terms(const struct wharf_json *o, struct backup_manifest *m)
         return terms && terms->type == JSON_NULL;
     m->terms.operations = (uint64_t)json_int_or(terms, "operations", 0);
     m->terms.memory = (uint64_t)json_int_or(terms, "memory", 0);
-    return read_hex(terms, "salt", m->terms.salt, SEAL_SALT) &&
-           read_hex(terms, "shown", m->terms.shown, SEAL_KEY);
+    return backup_manifest_read_hex(terms, "salt", m->terms.salt, SEAL_SALT) &&
+           backup_manifest_read_hex(terms, "shown", m->terms.shown, SEAL_KEY);
 }
 
 static bool read_modules(const struct wharf_json *o, struct backup_manifest *m)
@@ -154,7 +155,7 @@ static const char *known_file(wharf_str name)
     return NULL;
 }
 
-static bool read_files(const struct wharf_json *o, struct backup_manifest *m)
+static bool backup_manifest_read_files(const struct wharf_json *o, struct backup_manifest *m)
 {
     const struct wharf_json *list = json_get(o, "files");
 
@@ -173,7 +174,7 @@ static bool read_files(const struct wharf_json *o, struct backup_manifest *m)
     return backup_manifest_file(m, BACKUP_DUMP) && backup_manifest_file(m, BACKUP_OBJECTS);
 }
 
-static bool read_text(wharf_str text, struct backup_manifest *m, struct arena *a)
+static bool backup_manifest_read_text(wharf_str text, struct backup_manifest *m, struct arena *a)
 {
     struct json_error e;
     const struct wharf_json *o = json_parse(a, text, &e);
@@ -186,7 +187,7 @@ static bool read_text(wharf_str text, struct backup_manifest *m, struct arena *a
         .object_bytes = json_int_or(o, "object_bytes", 0),
         .lost = json_int_or(o, "lost_count", 0)};
     return o && json_int_or(o, "format", 0) == FORMAT && read_terms(o, m) && read_modules(o, m) &&
-           read_files(o, m);
+           backup_manifest_read_files(o, m);
 }
 
 /* Compares the manifest with the line that sha256sum would write. */
@@ -198,7 +199,8 @@ static bool sum_fits(const struct backup_place *p, const struct backup_sum *sum)
 
     snprintf(line, sizeof(line), "%s  %s\n", sum->sha256, manifest_name);
     buf_init(&told, sizeof(line));
-    fits = backup_in(p->fd, sum_name, NULL, take_bytes, &told, NULL, NULL) == READ_WHOLE &&
+    fits = backup_in(p->fd, sum_name, NULL, backup_manifest_take_bytes, &told, NULL, NULL) ==
+               READ_WHOLE &&
            str_eqz(buf_str(&told), line);
     buf_done(&told);
     return fits;
@@ -212,14 +214,15 @@ bool backup_manifest_read(
     bool good;
 
     buf_init(&text, MANIFEST_MAX);
-    good = backup_in(p->fd, manifest_name, NULL, take_bytes, &text, &sum, NULL) == READ_WHOLE &&
+    good = backup_in(p->fd, manifest_name, NULL, backup_manifest_take_bytes, &text, &sum, NULL) ==
+               READ_WHOLE &&
            sum_fits(p, &sum);
     if (!good) {
         cli_fail("%s: manifest.json is not what manifest.sha256 says; take another backup", p->dir);
     } else {
         wharf_str copy = arena_dup_str(a, buf_str(&text));
 
-        good = read_text(copy, ret, a);
+        good = backup_manifest_read_text(copy, ret, a);
         if (!good)
             cli_fail(
                 "%s: this version does not understand manifest.json; use the one that made the "

@@ -21,7 +21,7 @@ struct wanted {
 };
 
 /* Reads "<hash> <size>". */
-static bool read_line(const char *line, struct wanted *ret)
+static bool backup_objects_read_line(const char *line, struct wanted *ret)
 {
     char *end;
 
@@ -34,7 +34,8 @@ static bool read_line(const char *line, struct wanted *ret)
 }
 
 /* Writes where an object is in the backup. */
-static void path_of(const struct backup_seal *seal, const char *hash, char ret[PATH_BYTES])
+static void backup_objects_path_of(
+    const struct backup_seal *seal, const char *hash, char ret[PATH_BYTES])
 {
     char name[SEAL_NAME + 1];
 
@@ -50,7 +51,7 @@ static void path_of(const struct backup_seal *seal, const char *hash, char ret[P
 static const char wanted_name[] = "wanted";
 
 /* Writes n rows of r. Returns false with errno. */
-static bool write_rows(FILE *f, const PGresult *r, int n)
+static bool backup_objects_write_rows(FILE *f, const PGresult *r, int n)
 {
     for (int i = 0; i < n; i++)
         if (fprintf(f, "%s %s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1)) < 0)
@@ -73,7 +74,7 @@ static bool write_wanted(FILE *f, const struct backup_place *p, PGconn *conn)
         r = PQexec(conn, "FETCH 5000 FROM objects");
         good = PQresultStatus(r) == PGRES_TUPLES_OK;
         n = good ? PQntuples(r) : 0;
-        written = write_rows(f, r, n);
+        written = backup_objects_write_rows(f, r, n);
     }
     if (!good)
         cli_fail("the files can't be listed: %s", PQresultErrorMessage(r));
@@ -109,7 +110,7 @@ struct taking {
 
 enum outcome { TAKEN, LOST, FAILED };
 
-static bool fits(const struct wanted *w, const struct backup_sum *sum)
+static bool backup_objects_fits(const struct wanted *w, const struct backup_sum *sum)
 {
     return sum->size == w->size && strcmp(sum->sha256, w->hash) == 0;
 }
@@ -121,7 +122,7 @@ static enum outcome take_link(struct taking *t, const struct wanted *w, const ch
     struct backup_sum sum;
     enum backup_read status = backup_in(t->place->fd, path, NULL, NULL, NULL, &sum, NULL);
 
-    if (status == READ_WHOLE && fits(w, &sum)) {
+    if (status == READ_WHOLE && backup_objects_fits(w, &sum)) {
         t->taken->linked++;
         return TAKEN;
     }
@@ -172,7 +173,7 @@ static enum outcome take_copy(struct taking *t, const struct wanted *w, const ch
         place_failed(t->place, path, "written");
         return FAILED;
     }
-    if (whole && fits(w, &sum))
+    if (whole && backup_objects_fits(w, &sum))
         return TAKEN;
     unlinkat(t->place->fd, path, 0);
     return LOST;
@@ -186,11 +187,11 @@ static bool make_folder(const struct backup_place *p, const char *path)
     return mkdirat(p->fd, part, 0700) == 0 || errno == EEXIST;
 }
 
-static enum outcome take_one(struct taking *t, const struct wanted *w)
+static enum outcome backup_objects_take_one(struct taking *t, const struct wanted *w)
 {
     char path[PATH_BYTES];
 
-    path_of(t->seal, w->hash, path);
+    backup_objects_path_of(t->seal, w->hash, path);
     if (!make_folder(t->place, path)) {
         place_failed(t->place, path, "made");
         return FAILED;
@@ -208,7 +209,7 @@ static void note_lost(struct objects_taken *taken, const char *hash)
         buf_addf(&taken->lost, "%s\n", hash);
 }
 
-static bool take_all(struct taking *t, FILE *wanted)
+static bool backup_objects_take_all(struct taking *t, FILE *wanted)
 {
     char line[LINE_BYTES];
     struct wanted w;
@@ -216,11 +217,11 @@ static bool take_all(struct taking *t, FILE *wanted)
     while (fgets(line, sizeof(line), wanted)) {
         enum outcome o;
 
-        if (!read_line(line, &w)) {
+        if (!backup_objects_read_line(line, &w)) {
             cli_fail("the database names an object that can't be: %s", line);
             return false;
         }
-        o = take_one(t, &w);
+        o = backup_objects_take_one(t, &w);
         if (o == FAILED)
             return false;
         if (o == LOST) {
@@ -248,7 +249,7 @@ bool objects_take(const struct backup_place *p, int wanted, struct blob_store *s
         place_failed(p, BACKUP_OBJECTS, "made");
     if (f)
         rewind(f);
-    good = good && take_all(&t, f);
+    good = good && backup_objects_take_all(&t, f);
     if (t.list && !backup_out_end(t.list, ret_list, NULL) && good)
         good = place_failed(p, BACKUP_OBJECTS, "written");
     if (f)
@@ -269,13 +270,13 @@ struct reading {
     bool failed; /* the store: there is no sense in going on */
 };
 
-static bool put_bytes(void *arg, const void *bytes, size_t n)
+static bool backup_objects_put_bytes(void *arg, const void *bytes, size_t n)
 {
     return blob_put_write(arg, bytes, n) == BLOB_OK;
 }
 
 /* Puts an object into the store. Returns false after a message. */
-static bool put_one(struct reading *r, const struct wanted *w, const char *path)
+static bool backup_objects_put_one(struct reading *r, const struct wanted *w, const char *path)
 {
     struct backup_sum sum;
     struct blob_put *put;
@@ -284,8 +285,8 @@ static bool put_one(struct reading *r, const struct wanted *w, const char *path)
     enum backup_read read;
 
     if (status == BLOB_OK) {
-        read = backup_in(r->place->fd, path, r->seal, put_bytes, put, NULL, &sum);
-        if (read != READ_STOPPED && (read != READ_WHOLE || !fits(w, &sum))) {
+        read = backup_in(r->place->fd, path, r->seal, backup_objects_put_bytes, put, NULL, &sum);
+        if (read != READ_STOPPED && (read != READ_WHOLE || !backup_objects_fits(w, &sum))) {
             blob_put_abort(put);
             cli_fail("%s/%s is damaged since it was verified", r->place->dir, path);
             return false;
@@ -303,12 +304,12 @@ static bool put_one(struct reading *r, const struct wanted *w, const char *path)
     return status == BLOB_OK;
 }
 
-static void look_at(struct reading *r, const struct wanted *w, const char *path)
+static void backup_objects_look_at(struct reading *r, const struct wanted *w, const char *path)
 {
     struct backup_sum sum;
     enum backup_read status = backup_in(r->place->fd, path, r->seal, NULL, NULL, NULL, &sum);
 
-    if (status == READ_WHOLE && fits(w, &sum))
+    if (status == READ_WHOLE && backup_objects_fits(w, &sum))
         return;
     r->wrong++;
     cli_fail("%s/%s %s", r->place->dir, path,
@@ -317,31 +318,31 @@ static void look_at(struct reading *r, const struct wanted *w, const char *path)
                                  : "is damaged");
 }
 
-static bool take_line(struct reading *r)
+static bool backup_objects_take_line(struct reading *r)
 {
     char path[PATH_BYTES];
     struct wanted w;
 
     r->line[r->n] = 0;
     r->n = 0;
-    if (!read_line(r->line, &w))
+    if (!backup_objects_read_line(r->line, &w))
         return false;
     r->objects++;
-    path_of(r->seal, w.hash, path);
+    backup_objects_path_of(r->seal, w.hash, path);
     if (r->store)
-        r->failed = !put_one(r, &w, path);
+        r->failed = !backup_objects_put_one(r, &w, path);
     else
-        look_at(r, &w, path);
+        backup_objects_look_at(r, &w, path);
     return !r->failed;
 }
 
-static bool take_lines(void *arg, const void *bytes, size_t n)
+static bool backup_objects_take_lines(void *arg, const void *bytes, size_t n)
 {
     struct reading *r = arg;
     const char *p = bytes;
 
     for (size_t i = 0; i < n; i++) {
-        if (p[i] == '\n' ? !take_line(r) : r->n + 1 >= sizeof(r->line))
+        if (p[i] == '\n' ? !backup_objects_take_line(r) : r->n + 1 >= sizeof(r->line))
             return false;
         if (p[i] != '\n')
             r->line[r->n++] = p[i];
@@ -353,7 +354,8 @@ bool objects_read(const struct backup_place *p, const struct backup_manifest *m,
     const struct backup_seal *seal, struct blob_store *store)
 {
     struct reading r = {.place = p, .seal = seal, .store = store};
-    enum backup_read status = backup_in(p->fd, BACKUP_OBJECTS, seal, take_lines, &r, NULL, NULL);
+    enum backup_read status = backup_in(
+        p->fd, BACKUP_OBJECTS, seal, backup_objects_take_lines, &r, NULL, NULL);
 
     if (r.failed || r.wrong)
         return false;

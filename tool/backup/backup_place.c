@@ -24,7 +24,7 @@ bool place_failed(const struct backup_place *p, const char *name, const char *do
 }
 
 /* Removes what a backup that was killed has left, unless it is still written to. */
-static bool clear(const struct backup_place *p)
+static bool backup_place_clear(const struct backup_place *p)
 {
     int fd = open(p->unfinished, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool free = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
@@ -50,7 +50,7 @@ bool place_begin(struct backup_place *p, const char *dir, struct arena *a)
         cli_fail("%s is there already; a backup goes into a folder of its own", p->dir);
         return false;
     }
-    if (!clear(p))
+    if (!backup_place_clear(p))
         return false;
     if (mkdir(p->unfinished, 0700) == 0)
         p->fd = open(p->unfinished, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

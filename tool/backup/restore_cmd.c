@@ -145,7 +145,7 @@ static bool put_objects(struct restore_run *r)
     return good;
 }
 
-static bool told(bool good, wharf_str error)
+static bool restore_told(bool good, wharf_str error)
 {
     if (!good)
         cli_fail("%s", error.p);
@@ -165,16 +165,16 @@ static bool mark_folder(struct restore_run *r)
         good = store && blob_mark(r->db.conn, store, BLOB_MARK_COPY, r->c->a, &why);
     }
     blob_close(store);
-    return told(good, why);
+    return restore_told(good, why);
 }
 
-static bool take_bytes(void *arg, const void *bytes, size_t n)
+static bool restore_take_bytes(void *arg, const void *bytes, size_t n)
 {
     buf_add(arg, bytes, n);
     return true;
 }
 
-static bool put_key(struct restore_run *r)
+static bool restore_put_key(struct restore_run *r)
 {
     const char *file = secret_file(r->config, r->c->a);
     wharf_str error = {"", 0};
@@ -184,12 +184,12 @@ static bool put_key(struct restore_run *r)
     if (!backup_manifest_file(&r->manifest, BACKUP_KEY))
         return true;
     buf_init(&text, KEY_MAX);
-    good = backup_in(r->place.fd, BACKUP_KEY, r->seal, take_bytes, &text, NULL, NULL) ==
+    good = backup_in(r->place.fd, BACKUP_KEY, r->seal, restore_take_bytes, &text, NULL, NULL) ==
                READ_WHOLE &&
            text.n;
     if (!good)
         cli_fail("%s/" BACKUP_KEY " can't be read", r->place.dir);
-    good = good && told(file_replace(file, buf_str(&text), 0600, r->c->a, &error), error);
+    good = good && restore_told(file_replace(file, buf_str(&text), 0600, r->c->a, &error), error);
     if (text.p)
         sodium_memzero(text.p, text.n);
     buf_done(&text);
@@ -200,17 +200,17 @@ static bool restore_all(struct restore_run *r)
 {
     wharf_str error = {"", 0};
 
-    if (!database_fits(r) || !told(restore_begin(r->db.conn, r->c->a, &error), error) ||
-        !told(datadir_make(r->config->data, r->c->a, &error), error) || !put_objects(r) ||
+    if (!database_fits(r) || !restore_told(restore_begin(r->db.conn, r->c->a, &error), error) ||
+        !restore_told(datadir_make(r->config->data, r->c->a, &error), error) || !put_objects(r) ||
         !dump_restore(
             &r->place, r->db.conn, r->seal, backup_manifest_file(&r->manifest, BACKUP_DUMP)) ||
-        !put_key(r) || !mark_folder(r))
+        !restore_put_key(r) || !mark_folder(r))
         return false;
     fault_point("restore.key");
-    return told(restore_end(r->db.conn, r->c->a, &error), error);
+    return restore_told(restore_end(r->db.conn, r->c->a, &error), error);
 }
 
-static void tell(const struct restore_run *r)
+static void restore_tell(const struct restore_run *r)
 {
     const struct backup_manifest *m = &r->manifest;
 
@@ -239,7 +239,7 @@ static int restore(struct restore_run *r, const char *passphrase_file)
         cli_db_close(&r->db);
     }
     if (good)
-        tell(r);
+        restore_tell(r);
     return good ? EXIT_FINE : EXIT_FAILED;
 }
 

@@ -53,7 +53,7 @@ bool cli_is_set(const struct cli *c, const char *key)
 
 /* Keeps a copy of the value and blanks it in the arguments, which everybody on the machine can
  * read (/proc/PID/cmdline). */
-static const char *hide(struct cli *c, char *value)
+static const char *cli_hide(struct cli *c, char *value)
 {
     const char *copy = arena_dupz(c->a, value).p;
 
@@ -69,7 +69,7 @@ static bool parse_set(struct cli *c, char *text)
         cli_fail("--set needs key=value, not \"%s\"", text);
         return false;
     }
-    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, hide(c, equals + 1));
+    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, cli_hide(c, equals + 1));
     return true;
 }
 
@@ -131,7 +131,7 @@ static const struct cli_option *find_option(
 }
 
 /* Takes one argument, maybe with its value. Returns false after a message. */
-static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts,
+static bool cli_take(struct cli *c, char **arg, char *value, const struct cli_option *opts,
     size_t n_opts, int *ret_used)
 {
     char *equals = strncmp(*arg, "--", 2) == 0 ? strchr(*arg, '=') : NULL;
@@ -153,7 +153,7 @@ static bool take(struct cli *c, char **arg, char *value, const struct cli_option
             cli_fail("%s needs a value", name);
             return false;
         }
-        *o->text = o->secret ? hide(c, value) : value;
+        *o->text = o->secret ? cli_hide(c, value) : value;
         used_value = true;
     } else if (o) {
         *o->flag = true;
@@ -174,7 +174,7 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
     for (int i = 0; i < argc; i += used) {
         used = 1;
         if (argv[i][0] == '-' && argv[i][1]) {
-            if (!take(c, &argv[i], i + 1 < argc ? argv[i + 1] : NULL, opts, n_opts, &used))
+            if (!cli_take(c, &argv[i], i + 1 < argc ? argv[i + 1] : NULL, opts, n_opts, &used))
                 return false;
         } else if (c->n_words < WORDS_MAX) {
             c->words[c->n_words++] = argv[i];

@@ -8,7 +8,7 @@
 
 enum { ANSWER_MAX = 4 * 1024 * 1024, WAIT_S = 10, FAR_WAIT_S = 60 };
 
-static size_t take(char *p, size_t size, size_t n, void *arg)
+static size_t http_client_take(char *p, size_t size, size_t n, void *arg)
 {
     struct buf *to = arg;
 
@@ -19,7 +19,7 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
 /* Our own listener; a server anywhere; one that is to refuse what it does not know. */
 enum trust { HERE, FAR, FAR_STRICT };
 
-static struct curl_slist *headers_of(struct arena *a, const char *key, enum trust trust)
+static struct curl_slist *http_client_headers_of(struct arena *a, const char *key, enum trust trust)
 {
     struct curl_slist *list = curl_slist_append(NULL, arena_printf(a, "SVC-API-KEY: %s", key).p);
 
@@ -45,11 +45,11 @@ static void set_trust(CURL *curl, bool far)
     }
 }
 
-static struct http_reply ask(struct arena *a, const char *base_url, const char *key,
+static struct http_reply http_client_ask(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body, enum trust trust)
 {
     struct http_reply reply = {.failure = "out of memory", .body = {"", 0}};
-    struct curl_slist *headers = headers_of(a, key, trust);
+    struct curl_slist *headers = http_client_headers_of(a, key, trust);
     CURL *curl = curl_easy_init();
     struct buf answer;
     long status = 0;
@@ -61,7 +61,7 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
         set_trust(curl, trust != HERE);
-        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_client_take);
         curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
         if (body.n) {
             curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body.n);
@@ -84,17 +84,17 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
 struct http_reply http_call(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body)
 {
-    return ask(a, base_url, key, method, path, body, HERE);
+    return http_client_ask(a, base_url, key, method, path, body, HERE);
 }
 
 struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body)
 {
-    return ask(a, base_url, key, method, path, body, FAR);
+    return http_client_ask(a, base_url, key, method, path, body, FAR);
 }
 
 struct http_reply http_call_strict(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body)
 {
-    return ask(a, base_url, key, method, path, body, FAR_STRICT);
+    return http_client_ask(a, base_url, key, method, path, body, FAR_STRICT);
 }

@@ -82,7 +82,7 @@ static bool has_file(struct arena *a, const char *dir, const char *name)
     return access(arena_printf(a, "%s/%s", dir, name).p, F_OK) == 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int author_folder_by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -93,7 +93,8 @@ static int no_dots(const struct dirent *e)
 }
 
 /* Takes the file's text into the folder. */
-static bool take(struct arena *a, struct lua_folder *f, const char *path, const char *inside)
+static bool author_folder_take(
+    struct arena *a, struct lua_folder *f, const char *path, const char *inside)
 {
     size_t n = strlen(inside) - 4;
     char *name = (char *)arena_dup(a, inside, n).p;
@@ -117,11 +118,11 @@ static bool take(struct arena *a, struct lua_folder *f, const char *path, const 
     return true;
 }
 
-static bool walk(
+static bool author_folder_walk(
     struct arena *a, struct lua_folder *f, const char *dir, const char *inside, int depth)
 {
     struct dirent **entries;
-    int n = scandir(dir, &entries, no_dots, by_name);
+    int n = scandir(dir, &entries, no_dots, author_folder_by_name);
     bool good = n >= 0;
 
     if (!good)
@@ -131,9 +132,9 @@ static bool walk(
         const char *within = arena_printf(a, "%s%s", inside, name).p;
 
         if (good && is_dir(path) && depth < DEPTH_MAX)
-            good = walk(a, f, path, arena_printf(a, "%s/", within).p, depth + 1);
+            good = author_folder_walk(a, f, path, arena_printf(a, "%s/", within).p, depth + 1);
         else if (good && strlen(name) > 4 && str_ends(str_z(name), ".lua"))
-            good = take(a, f, path, within);
+            good = author_folder_take(a, f, path, within);
         free(entries[i]);
     }
     if (n >= 0)
@@ -141,19 +142,19 @@ static bool walk(
     return good;
 }
 
-static bool read_one(struct arena *a, const char *dir, struct lua_folder *f)
+static bool author_folder_read_one(struct arena *a, const char *dir, struct lua_folder *f)
 {
     *f = (struct lua_folder){.dir = dir,
         .hooks = !has_file(a, dir, "main.lua"),
         .files = ARENA_ARRAY(a, struct lua_file, FILES_MAX)};
     return object_if_any(a, arena_printf(a, "%s/workflow.json", dir).p, &f->workflow) &&
-           walk(a, f, dir, "", 0);
+           author_folder_walk(a, f, dir, "", 0);
 }
 
 static bool has_lua(const char *dir)
 {
     struct dirent **entries;
-    int n = scandir(dir, &entries, no_dots, by_name);
+    int n = scandir(dir, &entries, no_dots, author_folder_by_name);
     bool found = false;
 
     for (int i = 0; i < n; i++) {
@@ -165,7 +166,8 @@ static bool has_lua(const char *dir)
     return found;
 }
 
-static bool read_below(struct arena *a, const char *dir, struct lua_folders *ret, int depth)
+static bool author_folder_read_below(
+    struct arena *a, const char *dir, struct lua_folders *ret, int depth)
 {
     struct dirent **entries;
     bool good = true;
@@ -176,14 +178,14 @@ static bool read_below(struct arena *a, const char *dir, struct lua_folders *ret
             cli_fail("%s: there are more than 500 folders", dir);
             return false;
         }
-        return read_one(a, dir, &ret->items[ret->n++]);
+        return author_folder_read_one(a, dir, &ret->items[ret->n++]);
     }
-    n = scandir(dir, &entries, no_dots, by_name);
+    n = scandir(dir, &entries, no_dots, author_folder_by_name);
     for (int i = 0; i < n; i++) {
         const char *path = arena_printf(a, "%s/%s", dir, entries[i]->d_name).p;
 
         if (good && depth < DEPTH_MAX && is_dir(path))
-            good = read_below(a, path, ret, depth + 1);
+            good = author_folder_read_below(a, path, ret, depth + 1);
         free(entries[i]);
     }
     if (n >= 0)
@@ -223,7 +225,7 @@ bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, co
             return false;
         }
         ret->n = 1;
-        if (!read_one(a, root_of(a, path), &ret->items[0]))
+        if (!author_folder_read_one(a, root_of(a, path), &ret->items[0]))
             return false;
         for (size_t i = 0; i < ret->items[0].n; i++) {
             const char *other = ret->items[0].files[i].path;
@@ -234,7 +236,7 @@ bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, co
         }
         return true;
     }
-    if (!read_below(a, path, ret, 0))
+    if (!author_folder_read_below(a, path, ret, 0))
         return false;
     if (!ret->n)
         cli_fail("%s: there are no Lua files", path);

@@ -8,7 +8,7 @@
 
 enum { ENTRIES_MAX = 400 };
 
-static wharf_str text_of(const char *name)
+static wharf_str author_reference_text_of(const char *name)
 {
     for (size_t i = 0; i < lua_texts_count; i++) {
         if (!strcmp(lua_texts[i].name, name))
@@ -19,11 +19,11 @@ static wharf_str text_of(const char *name)
 
 const char *lua_text(const char *name)
 {
-    return text_of(name).p;
+    return author_reference_text_of(name).p;
 }
 
 /* Reads "a wharf.kv.get(key) -> value or nil : of the store". */
-static struct lua_entry entry_of(struct arena *a, const char *line, size_t n)
+static struct lua_entry author_reference_entry_of(struct arena *a, const char *line, size_t n)
 {
     wharf_str whole = arena_dup(a, line + 2, n - 2);
     const char *returns = strstr(whole.p, " -> "), *text = strstr(returns, " : ");
@@ -42,18 +42,18 @@ const struct lua_entry *reference_entries(struct arena *a, size_t *ret_n)
     size_t n = 0;
 
     for (; *p && n < ENTRIES_MAX; p += strcspn(p, "\n"), p += *p == '\n')
-        list[n++] = entry_of(a, p, strcspn(p, "\n"));
+        list[n++] = author_reference_entry_of(a, p, strcspn(p, "\n"));
     *ret_n = n;
     return list;
 }
 
-static const char *place_of(char who)
+static const char *author_reference_place_of(char who)
 {
     return who == 'h' ? " [operators' hooks]" : who == 't' ? " [tests]" : "";
 }
 
 /* Tells whether the entry is wanted: "kv" finds wharf.kv.get as "wharf.kv" and "get" do. */
-static bool wanted(const struct lua_entry *e, const char *name)
+static bool author_reference_wanted(const struct lua_entry *e, const char *name)
 {
     size_t n = strlen(name);
 
@@ -78,9 +78,10 @@ int lua_doc_command(struct cli *c, bool annotations)
     for (size_t i = 0; i < n; i++) {
         const struct lua_entry *e = &list[i];
 
-        if (name && !wanted(e, name))
+        if (name && !author_reference_wanted(e, name))
             continue;
-        printf("%s -> %s%s\n    %s\n", e->call.p, e->returns.p, place_of(e->who), e->text.p);
+        printf("%s -> %s%s\n    %s\n", e->call.p, e->returns.p, author_reference_place_of(e->who),
+            e->text.p);
         found++;
     }
     if (found)

@@ -94,7 +94,7 @@ static void compiler_says(struct checking *k, const struct lua_file *f, const ch
     k->broken = true;
 }
 
-static void read_text(struct checking *k, const struct lua_file *f)
+static void check_read_text(struct checking *k, const struct lua_file *f)
 {
     enum { KNOWN = 3, LIST, ONE, LINE, COLUMN, MESSAGE };
     lua_State *lua = k->lua;
@@ -129,14 +129,15 @@ static void read_text(struct checking *k, const struct lua_file *f)
 
 /* ---- what loading says ---- */
 
-static enum sandbox_answer nothing(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
+static enum sandbox_answer check_nothing(
+    void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
     *ret_text = WHARF_S("{\"code\":\"op.unknown\",\"message\":\"this is not available while the "
                         "main file is loaded\"}");
     return strcmp(op, "log") ? SANDBOX_MISTAKE : SANDBOX_GIVEN;
 }
 
-static int64_t now_us(void *arg)
+static int64_t check_now_us(void *arg)
 {
     return clock_now_us();
 }
@@ -146,7 +147,7 @@ static void no_random(void *arg, void *p, size_t n)
     memset(p, 0, n);
 }
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool check_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     static char bytes[ZONE_BYTES_MAX]; /* the command has one thread */
 
@@ -154,7 +155,7 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-static const char *handler_of(wharf_str type)
+static const char *check_handler_of(wharf_str type)
 {
     static const struct {
         const char *type, *handler;
@@ -169,7 +170,7 @@ static const char *handler_of(wharf_str type)
 }
 
 /* Tells a problem of a trigger's input_schema: "triggers.0.input_schema/type: …". */
-static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
+static void check_wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
 {
     struct checking *k = arg;
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
@@ -182,7 +183,7 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
 
 /* Tells a wrong value in workflow.json, at the first place where the text stands as a value;
  * without one at its beginning. */
-static void wrong_value(struct checking *k, wharf_str wrong, const char *message)
+static void check_wrong_value(struct checking *k, wharf_str wrong, const char *message)
 {
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
     wharf_str text = file_read(path, WORKFLOW_BYTES, k->c->a);
@@ -196,13 +197,13 @@ static void wrong_value(struct checking *k, wharf_str wrong, const char *message
 
 static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
 {
-    wrong_value(k, wrong,
+    check_wrong_value(k, wrong,
         arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong),
             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "")
             .p);
 }
 
-static void missing(struct checking *k, const char *message)
+static void check_missing(struct checking *k, const char *message)
 {
     finding(k, arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p, 1, 1, message);
 }
@@ -232,7 +233,7 @@ static void check_filter(struct checking *k, const struct wharf_json *filter)
             rules = engine->services[i].table;
     }
     if (rules && !json_is(filter, JSON_ARRAY))
-        wrong_value(k, str_z("filter"), "filter is an array of {path, op, value}");
+        check_wrong_value(k, str_z("filter"), "filter is an array of {path, op, value}");
     else if (rules)
         rules->filter(&req, filter, "filter");
     for (size_t i = 0; i < req.problems.n; i++) {
@@ -241,7 +242,7 @@ static void check_filter(struct checking *k, const struct wharf_json *filter)
         const struct wharf_json *one = number ? json_at(filter, strtoul(number + 1, NULL, 10))
                                               : NULL;
 
-        wrong_value(k, json_text_or(one, "op", "filter"),
+        check_wrong_value(k, json_text_or(one, "op", "filter"),
             arena_printf(k->c->a, "%s: %.*s", p->path.p ? p->path.p : "filter", STR_ARG(p->text))
                 .p);
     }
@@ -254,7 +255,7 @@ static void check_events(struct checking *k, const struct wharf_json *t)
     const struct engine *engine = engine_of(k);
 
     if (!json_is(list, JSON_ARRAY) || !list->child)
-        missing(k, "a trigger of type event has events, an array of types");
+        check_missing(k, "a trigger of type event has events, an array of types");
     for (const struct wharf_json *e = engine && json_is(list, JSON_ARRAY) ? list->child : NULL; e;
          e = e->next) {
         if (json_is(e, JSON_STRING) && !event_pattern_known(engine, e->text))
@@ -265,7 +266,7 @@ static void check_events(struct checking *k, const struct wharf_json *t)
 }
 
 /* Tells that there are no hooks on such writes, and on which there are. */
-static void no_hooks(
+static void check_no_hooks(
     struct checking *k, const struct engine *engine, wharf_str resource, wharf_str action)
 {
     static const char *const actions[] = {"create", "update", "delete"};
@@ -275,7 +276,7 @@ static void no_hooks(
         if (named_hookable(engine, resource, str_z(actions[i])))
             there = arena_printf(k->c->a, "%s%s%s", there, *there ? ", " : "", actions[i]).p;
     }
-    wrong_value(k, action,
+    check_wrong_value(k, action,
         arena_printf(
             k->c->a, "there are no hooks on %s:%s; there are on %s", resource.p, action.p, there)
             .p);
@@ -289,13 +290,13 @@ static void check_hook(struct checking *k, const struct wharf_json *t)
     struct str_near near = str_near(action.p);
 
     if (!resource.n || !action.n || !phase.n) {
-        missing(k, "a trigger of type hook has resource, action and phase");
+        check_missing(k, "a trigger of type hook has resource, action and phase");
         return;
     }
     if (engine && !named_hookable(engine, resource, str_z("")))
         wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
     else if (engine && named_action(action) && !named_hookable(engine, resource, action))
-        no_hooks(k, engine, resource, action);
+        check_no_hooks(k, engine, resource, action);
     if (!named_action(action)) {
         str_near_try(&near, "create");
         str_near_try(&near, "update");
@@ -306,7 +307,7 @@ static void check_hook(struct checking *k, const struct wharf_json *t)
         wrong_name(k, "phase", phase, NULL);
 }
 
-static void check_triggers(struct checking *k, struct sandbox *sb)
+static void check_check_triggers(struct checking *k, struct sandbox *sb)
 {
     const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
@@ -316,14 +317,14 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
          t = t->next, k->trigger++) {
         wharf_str type = json_text_or(t, "type", "");
         bool hook = str_eqz(type, "hook");
-        const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
+        const char *handler = hook ? json_text_or(t, "phase", "before").p : check_handler_of(type);
         const struct wharf_json *schema = json_get(t, "input_schema");
         struct trigger_fault fault;
 
         if (schema && schema->type != JSON_NULL)
-            tenant_schema(k->c->a, schema, wrong_schema, k);
+            tenant_schema(k->c->a, schema, check_wrong_schema, k);
         if (!trigger_good(k->c->a, list, t, &fault))
-            wrong_value(k, fault.value, fault.message);
+            check_wrong_value(k, fault.value, fault.message);
         if (str_eqz(type, "event"))
             check_events(k, t);
         else if (hook)
@@ -365,11 +366,11 @@ static void wrong_member(void *arg, wharf_str path, const char *rule, wharf_str 
     if (near)
         wrong_name(k, "field", path, near);
     else
-        wrong_value(k, str_z(*last >= '0' && *last <= '9' ? "" : last),
+        check_wrong_value(k, str_z(*last >= '0' && *last <= '9' ? "" : last),
             arena_printf(k->c->a, "%s: %.*s", path.p, STR_ARG(message)).p);
 }
 
-static void check_scopes(struct checking *k)
+static void check_check_scopes(struct checking *k)
 {
     const struct wharf_json *list = json_get(k->folder->workflow, "scopes");
     const struct areas *areas = &k->engine->areas;
@@ -383,7 +384,7 @@ static void check_scopes(struct checking *k)
         if (!json_is(e, JSON_STRING))
             continue;
         if (!colon || (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0)) {
-            wrong_value(k, e->text, "a scope is AREA:read or AREA:write");
+            check_wrong_value(k, e->text, "a scope is AREA:read or AREA:write");
             continue;
         }
         for (size_t i = 0; i < areas->count; i++)
@@ -396,7 +397,7 @@ static void check_scopes(struct checking *k)
 
 /* Looks at the members as the server does that gets them: what it does not know, and values that
  * it would refuse. Modules that are not enabled can't be asked. */
-static void check_members(struct checking *k)
+static void check_check_members(struct checking *k)
 {
     const struct engine *engine = k->folder->workflow ? engine_of(k) : NULL;
     const struct resource *res = engine ? engine_resource(engine, "workflow") : NULL;
@@ -410,14 +411,14 @@ static void check_members(struct checking *k)
     body_check(k->c->a, res->def, OP_CREATE,
         json_parse(k->c->a, folder_body(k->c->a, k->folder, false, NULL), &bad), BODY_STRICT,
         values, wrong_member, k);
-    check_scopes(k);
+    check_check_scopes(k);
 }
 
 /* Loads the main file as publishing does it, with nothing outside. */
 static void load_main(struct checking *k)
 {
     struct sandbox_host host = {
-        .call = nothing, .now_us = now_us, .random = no_random, .zone = zone};
+        .call = check_nothing, .now_us = check_now_us, .random = no_random, .zone = check_zone};
     struct sandbox_config config = {.memory = LOAD_MEMORY,
         .limits = {.instructions = LOAD_INSTRUCTIONS},
         .seed = 1,
@@ -432,7 +433,7 @@ static void load_main(struct checking *k)
     }
     sandbox_files(sb, folder_files(k->c->a, k->folder), k->folder->n);
     if (sandbox_load(sb, "main", &e))
-        check_triggers(k, sb);
+        check_check_triggers(k, sb);
     else
         finding(k, folder_path(k->c->a, k->folder, e.file[0] ? e.file : "main.lua"),
             e.line ? e.line : 1, 1, e.message);
@@ -463,7 +464,7 @@ static void check_folder(struct checking *k, const char *only)
     k->broken = false;
     for (size_t i = 0; i < k->folder->n; i++) {
         if (!only || !strcmp(only, k->folder->files[i].name))
-            read_text(k, &k->folder->files[i]);
+            check_read_text(k, &k->folder->files[i]);
     }
     if (only || k->broken)
         return;
@@ -472,7 +473,7 @@ static void check_folder(struct checking *k, const char *only)
         return;
     }
     load_main(k);
-    check_members(k);
+    check_check_members(k);
 }
 
 /* Makes the reader of texts. False after a message. */
@@ -501,7 +502,7 @@ bool lua_hooks_names(struct cli *c, const char *dir)
     folder.hooks = true;
     k.folder = &folder;
     for (size_t i = 0; i < folder.n; i++)
-        read_text(&k, &folder.files[i]);
+        check_read_text(&k, &folder.files[i]);
     lua_close(k.lua);
     return !k.findings;
 }

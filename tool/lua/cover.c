@@ -44,7 +44,7 @@ static struct covered *of_file(struct cover *c, const char *file)
     return &c->files[c->n++];
 }
 
-static void count(struct cover *c, const char *file, size_t line, uint32_t times)
+static void cover_count(struct cover *c, const char *file, size_t line, uint32_t times)
 {
     struct covered *f = times && line && line < LINES_MAX ? of_file(c, file) : NULL;
 
@@ -56,7 +56,7 @@ static void count(struct cover *c, const char *file, size_t line, uint32_t times
 
 void cover_line(void *cover, const char *file, int line)
 {
-    count(cover, file, (size_t)line, 1);
+    cover_count(cover, file, (size_t)line, 1);
 }
 
 void cover_write(const struct cover *c, struct jw *w)
@@ -80,7 +80,7 @@ void cover_add(struct cover *c, const struct wharf_json *lines)
             int64_t times = 0;
 
             if (json_int(v, &times) && times > 0)
-                count(c, m->key.p, line, (uint32_t)times);
+                cover_count(c, m->key.p, line, (uint32_t)times);
         }
     }
 }
@@ -94,7 +94,7 @@ struct dump {
     bool bad;
 };
 
-static uint64_t size_of(struct dump *d)
+static uint64_t cover_size_of(struct dump *d)
 {
     uint64_t v = 0;
 
@@ -109,7 +109,7 @@ static uint64_t size_of(struct dump *d)
     return 0;
 }
 
-static void skip(struct dump *d, uint64_t n)
+static void cover_skip(struct dump *d, uint64_t n)
 {
     if (n > (uint64_t)(d->end - d->p)) {
         d->bad = true;
@@ -121,44 +121,44 @@ static void skip(struct dump *d, uint64_t n)
 
 static void skip_text(struct dump *d)
 {
-    uint64_t n = size_of(d);
+    uint64_t n = cover_size_of(d);
 
-    skip(d, n ? n - 1 : 0);
+    cover_skip(d, n ? n - 1 : 0);
 }
 
 static void skip_constants(struct dump *d)
 {
-    for (uint64_t n = size_of(d); n && !d->bad; n--) {
+    for (uint64_t n = cover_size_of(d); n && !d->bad; n--) {
         int kind = d->p < d->end ? *d->p : 0;
 
-        skip(d, 1);
+        cover_skip(d, 1);
         if ((kind & 0x0F) == LUA_TSTRING)
             skip_text(d);
         else if ((kind & 0x0F) == LUA_TNUMBER)
-            skip(d, 8);
+            cover_skip(d, 8);
     }
 }
 
 /* Reads the lines: differences from instruction to instruction; -128 says that the line stands in
  * the list behind. */
-static void read_lines(struct dump *d, uint64_t first)
+static void cover_read_lines(struct dump *d, uint64_t first)
 {
-    uint64_t n = size_of(d), n_far, line = first;
+    uint64_t n = cover_size_of(d), n_far, line = first;
     const signed char *steps = (const signed char *)d->p;
     struct dump far;
 
-    skip(d, n);
+    cover_skip(d, n);
     far = *d;
-    n_far = size_of(&far);
+    n_far = cover_size_of(&far);
     *d = far;
     for (uint64_t i = 0; i < n_far; i++) {
-        size_of(d);
-        size_of(d);
+        cover_size_of(d);
+        cover_size_of(d);
     }
     for (uint64_t i = 0; i < n && !d->bad; i++) {
         if (steps[i] == -128) {
-            size_of(&far);
-            line = size_of(&far);
+            cover_size_of(&far);
+            line = cover_size_of(&far);
         } else {
             line += (uint64_t)(int64_t)steps[i];
         }
@@ -172,26 +172,26 @@ static void read_function(struct dump *d, int depth)
     uint64_t first;
 
     skip_text(d);
-    first = size_of(d);
-    size_of(d);
-    skip(d, 3);
-    skip(d, 4 * size_of(d));
+    first = cover_size_of(d);
+    cover_size_of(d);
+    cover_skip(d, 3);
+    cover_skip(d, 4 * cover_size_of(d));
     skip_constants(d);
-    skip(d, 3 * size_of(d));
-    for (uint64_t n = size_of(d); n && !d->bad && depth < 200; n--)
+    cover_skip(d, 3 * cover_size_of(d));
+    for (uint64_t n = cover_size_of(d); n && !d->bad && depth < 200; n--)
         read_function(d, depth + 1);
     if (d->p < d->end)
-        read_lines(d, first);
-    for (uint64_t n = size_of(d); n && !d->bad; n--) { /* locals */
+        cover_read_lines(d, first);
+    for (uint64_t n = cover_size_of(d); n && !d->bad; n--) { /* locals */
         skip_text(d);
-        size_of(d);
-        size_of(d);
+        cover_size_of(d);
+        cover_size_of(d);
     }
-    for (uint64_t n = size_of(d); n && !d->bad; n--) /* upvalues */
+    for (uint64_t n = cover_size_of(d); n && !d->bad; n--) /* upvalues */
         skip_text(d);
 }
 
-static int keep(lua_State *lua, const void *p, size_t n, void *ud)
+static int cover_keep(lua_State *lua, const void *p, size_t n, void *ud)
 {
     (void)lua;
     buf_add(ud, p, n);
@@ -211,7 +211,7 @@ const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n)
     d.lines = arena_alloc(a, d.n + 1);
     buf_init(&code, CODE_MAX);
     good = lua && luaL_loadbufferx(lua, text.p, text.n, "=x", "t") == LUA_OK &&
-           lua_dump(lua, keep, &code, 0) == 0;
+           lua_dump(lua, cover_keep, &code, 0) == 0;
     if (lua)
         lua_close(lua);
     if (good && code.n > HEADER + UPVALUES) {

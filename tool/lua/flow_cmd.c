@@ -15,7 +15,7 @@ enum { BODY_MAX = 64 << 10, SECRET_MAX = 8192, PAGE = 100, RUNS_SHOWN = 20 };
 
 /* ---- bodies ---- */
 
-static wharf_str closed(struct arena *a, struct jw *w, struct buf *out)
+static wharf_str flow_closed(struct arena *a, struct jw *w, struct buf *out)
 {
     wharf_str text;
 
@@ -33,14 +33,14 @@ static void opened(struct jw *w, struct buf *out)
 }
 
 /* Returns a text of a row for a table; "-" for none. */
-static const char *cell(const struct wharf_json *row, const char *name)
+static const char *flow_cell(const struct wharf_json *row, const char *name)
 {
     wharf_str s = json_text_or(row, name, "");
 
     return s.n ? s.p : "-";
 }
 
-static bool is_number(const char *text)
+static bool flow_is_number(const char *text)
 {
     return text[0] >= '1' && text[0] <= '9' && strlen(text) < 10 &&
            strspn(text, "0123456789") == strlen(text);
@@ -54,15 +54,15 @@ static void print_run(const struct wharf_json *r, bool named)
     const struct wharf_json *ms = json_get(r, "duration_ms"),
                             *next = json_get(r, "next_attempt_at");
 
-    printf("%s  %-9s  %-8s  %s  attempt %lld", json_text_or(r, "id", "").p, cell(r, "status"),
-        cell(json_get(r, "trigger"), "type"), cell(r, "created_at"),
+    printf("%s  %-9s  %-8s  %s  attempt %lld", json_text_or(r, "id", "").p, flow_cell(r, "status"),
+        flow_cell(json_get(r, "trigger"), "type"), flow_cell(r, "created_at"),
         (long long)json_int_or(r, "attempt", 1));
     if (json_is(ms, JSON_NUMBER))
         printf("  %s ms", ms->text.p);
     if (json_is(next, JSON_STRING))
         printf("  next %s", next->text.p);
     if (named)
-        printf("  %s", cell(json_get(r, "actor"), "name"));
+        printf("  %s", flow_cell(json_get(r, "actor"), "name"));
     putchar('\n');
 }
 
@@ -76,7 +76,7 @@ int lua_runs_command(struct cli *c, struct lua_server *s, const struct lua_flow_
         return lua_usage("wharf lua runs [ID|DIR], or wharf lua runs --all");
     if (o->all ? !server_find(s) : !(id = flow_named(c, s, 1)))
         return LUA_USAGE;
-    if ((o->limit && !is_number(o->limit)) || limit > PAGE)
+    if ((o->limit && !flow_is_number(o->limit)) || limit > PAGE)
         return lua_usage("--limit is a number from 1 to %d", PAGE);
     list = server_ask(c->a, s, "GET",
         arena_printf(c->a, "/v1/workflows/%s%sruns?limit=%ld%s%s", id ? id : "", id ? "/" : "",
@@ -109,7 +109,7 @@ static void print_lines(const struct wharf_json *lines)
 
     for (const struct wharf_json *l = json_is(lines, JSON_ARRAY) ? lines->child : NULL; l;
          l = l->next) {
-        printf("%s %-5s ", cell(l, "at"), cell(l, "level"));
+        printf("%s %-5s ", flow_cell(l, "at"), flow_cell(l, "level"));
         print_place(l);
         printf("%s", json_text_or(l, "message", "").p);
         if (json_is(json_get(l, "fields"), JSON_OBJECT)) {
@@ -141,7 +141,7 @@ int lua_logs_command(struct cli *c, struct lua_server *s)
          t = t->next) {
         if (!json_is(json_get(t, "error"), JSON_OBJECT)) /* the last one, which succeeded */
             continue;
-        printf("attempt of %s: ", cell(t, "started_at"));
+        printf("attempt of %s: ", flow_cell(t, "started_at"));
         print_error(json_get(t, "error"));
     }
     print_lines(json_get(run, "logs"));
@@ -162,7 +162,7 @@ static bool again(struct cli *c, const struct lua_server *s, const char *run)
 }
 
 /* Counts the elements of an answer's array; what is refused is told. */
-static size_t told(const struct wharf_json *list, bool refused)
+static size_t flow_told(const struct wharf_json *list, bool refused)
 {
     for (const struct wharf_json *r = list ? list->child : NULL; r; r = r->next) {
         if (refused)
@@ -191,11 +191,11 @@ static int all_again(struct cli *c, const struct lua_server *s, const char *id)
             jw_z(&w, "workflow_id", id);
         if (next.n)
             jw_str(&w, "after", next);
-        said = server_ask(c->a, s, "POST", "/v1/workflows/runs/retry", closed(c->a, &w, &out));
+        said = server_ask(c->a, s, "POST", "/v1/workflows/runs/retry", flow_closed(c->a, &w, &out));
         if (!said)
             return LUA_FAILED;
-        good += told(json_get(said, "retried"), false);
-        refused += told(json_get(said, "refused"), true);
+        good += flow_told(json_get(said, "retried"), false);
+        refused += flow_told(json_get(said, "refused"), true);
         next = json_text_or(said, "next", "");
     } while (next.n);
     printf("%zu of %zu failed runs are queued again\n", good, good + refused);
@@ -236,7 +236,7 @@ int lua_versions_command(struct cli *c, struct lua_server *s)
         c->a, s, "GET", arena_printf(c->a, "/v1/workflows/%s/versions", id).p, str_z(""));
     for (const struct wharf_json *v = list ? list->child : NULL; v; v = v->next)
         printf("%lld  %s  %s  %s\n", (long long)json_int_or(v, "version", 0),
-            cell(v, "published_at"), cell(v, "published_by"), cell(v, "note"));
+            flow_cell(v, "published_at"), flow_cell(v, "published_by"), flow_cell(v, "note"));
     return list ? LUA_FINE : LUA_FAILED;
 }
 
@@ -247,7 +247,7 @@ int lua_roll_back_command(struct cli *c, struct lua_server *s, const char *note)
     struct buf out;
     struct jw w;
 
-    if (c->n_words < 2 || !is_number(c->words[1]))
+    if (c->n_words < 2 || !flow_is_number(c->words[1]))
         return lua_usage("wharf lua roll-back VERSION [ID|DIR] [--note TEXT]");
     id = flow_named(c, s, 2);
     if (!id)
@@ -257,7 +257,7 @@ int lua_roll_back_command(struct cli *c, struct lua_server *s, const char *note)
     if (note)
         jw_z(&w, "note", note);
     row = server_ask(c->a, s, "POST", arena_printf(c->a, "/v1/workflows/%s/publish", id).p,
-        closed(c->a, &w, &out));
+        flow_closed(c->a, &w, &out));
     if (!row)
         return LUA_FAILED;
     printf("%s: version %lld is published, the code of version %s\n", id,
@@ -307,7 +307,7 @@ int lua_secret_command(struct cli *c, struct lua_server *s, const struct lua_flo
     opened(&w, &out);
     jw_z(&w, "key", c->words[1]);
     jw_z(&w, "value", value);
-    return server_ask(c->a, s, "POST", path, closed(c->a, &w, &out)) ? LUA_FINE : LUA_FAILED;
+    return server_ask(c->a, s, "POST", path, flow_closed(c->a, &w, &out)) ? LUA_FINE : LUA_FAILED;
 }
 
 int lua_enable_command(struct cli *c, struct lua_server *s, bool enabled)
@@ -333,7 +333,7 @@ struct side {
 };
 
 /* Shows how a file differs, as diff -u does. Returns 0: not at all, 1: it does, 2: not known. */
-static int differ(
+static int flow_differ(
     struct arena *a, const struct side sides[2], const char *name, wharf_str theirs, wharf_str ours)
 {
     const char *texts[] = {"/tmp/wharf-theirs-XXXXXX", "/tmp/wharf-ours-XXXXXX"};
@@ -377,7 +377,7 @@ static wharf_str text_in(const struct lua_texts *list, const char *path)
 }
 
 /* Compares each file that is on either side once. Returns a code of the command. */
-static int compare(struct arena *a, const struct side sides[2])
+static int flow_compare(struct arena *a, const struct side sides[2])
 {
     int worst = 0;
 
@@ -389,7 +389,7 @@ static int compare(struct arena *a, const struct side sides[2])
             int code = 0;
 
             if (!str_eq(before, after) && !(side && before.n))
-                code = differ(a, sides, path, before, after);
+                code = flow_differ(a, sides, path, before, after);
             worst = code > worst ? code : worst;
         }
     }
@@ -416,7 +416,7 @@ static bool read_side(struct arena *a, const struct lua_server *s, const char *i
 
 static bool is_version(const char *text)
 {
-    return !text || is_number(text) || !strcmp(text, "draft");
+    return !text || flow_is_number(text) || !strcmp(text, "draft");
 }
 
 int lua_diff_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o)
@@ -434,7 +434,7 @@ int lua_diff_command(struct cli *c, struct lua_server *s, const struct lua_flow_
             return LUA_USAGE;
         return read_side(c->a, s, id, o->version, &sides[0]) &&
                        read_side(c->a, s, id, o->other, &sides[1])
-                   ? compare(c->a, sides)
+                   ? flow_compare(c->a, sides)
                    : LUA_FAILED;
     }
     if (!server_find(s) || !flow_folder(c, c->n_words > 1 ? c->words[1] : ".", s, &f))
@@ -447,5 +447,5 @@ int lua_diff_command(struct cli *c, struct lua_server *s, const struct lua_flow_
         return LUA_FAILED;
     sides[0].name = "server";
     flow_texts_of_folder(c->a, &f, &sides[1].texts);
-    return compare(c->a, sides);
+    return flow_compare(c->a, sides);
 }

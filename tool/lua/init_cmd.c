@@ -14,7 +14,7 @@ enum { TEXT_MAX = 1 << 20, TYPE_MAX = 60 };
 /* ---- annotations ---- */
 
 /* Returns the annotation's word for what the reference says of a value. */
-static const char *type_of(struct arena *a, wharf_str said)
+static const char *init_type_of(struct arena *a, wharf_str said)
 {
     static const char *const words[] = {
         "string", "integer", "number", "boolean", "table", "function", NULL};
@@ -56,7 +56,7 @@ static void put_returns(struct arena *a, struct buf *out, wharf_str said)
 
         while (n && p[n - 1] == '?')
             n--;
-        buf_addf(out, "---@return %s\n", type_of(a, arena_dup(a, p, n)));
+        buf_addf(out, "---@return %s\n", init_type_of(a, arena_dup(a, p, n)));
         p += strcspn(p, ",");
         p += strspn(p, ", ");
     }
@@ -130,7 +130,7 @@ wharf_str lua_annotations(struct arena *a)
 
 /* ---- a new folder ---- */
 
-static bool put(struct cli *c, const char *dir, const char *name, wharf_str text)
+static bool init_put(struct cli *c, const char *dir, const char *name, wharf_str text)
 {
     const char *path = arena_printf(c->a, "%s/%s", dir, name).p;
     wharf_str error;
@@ -148,7 +148,7 @@ static bool put(struct cli *c, const char *dir, const char *name, wharf_str text
 }
 
 /* Returns the name of a workflow in that folder: the folder's. */
-static const char *name_of(struct arena *a, const char *dir)
+static const char *init_name_of(struct arena *a, const char *dir)
 {
     size_t n = strlen(dir);
     const char *slash;
@@ -162,7 +162,7 @@ static const char *name_of(struct arena *a, const char *dir)
 }
 
 /* Writes the files of a template. Returns how many; -1 after a message. */
-static int put_template(struct cli *c, const char *dir, const char *template_name)
+static int init_put_template(struct cli *c, const char *dir, const char *template_name)
 {
     const char *mark = arena_printf(c->a, "=== %s ", template_name).p;
     int n = 0;
@@ -175,9 +175,9 @@ static int put_template(struct cli *c, const char *dir, const char *template_nam
             const char *name =
                 arena_dup(c->a, p + strlen(mark), (size_t)(line - p) - strlen(mark)).p;
 
-            text = str_replaced(
-                c->a, text, str_z("\"NAME\""), arena_printf(c->a, "\"%s\"", name_of(c->a, dir)));
-            if (!put(c, dir, name, text))
+            text = str_replaced(c->a, text, str_z("\"NAME\""),
+                arena_printf(c->a, "\"%s\"", init_name_of(c->a, dir)));
+            if (!init_put(c, dir, name, text))
                 return -1;
             n++;
         }
@@ -222,11 +222,11 @@ int lua_init_command(struct cli *c, const char *template_name)
     if (!known_template(c->a, template_name))
         return lua_usage("there is no template %s: %s", template_name, template_names(c->a));
     mkdir(dir, 0777);
-    if (put_template(c, dir, template_name) < 1)
+    if (init_put_template(c, dir, template_name) < 1)
         return LUA_FAILED;
     mkdir(arena_printf(c->a, "%s/.wharf", dir).p, 0777);
-    return put(c, dir, ".wharf/wharf.lua", lua_annotations(c->a)) &&
-                   put(c, dir, ".luarc.json",
+    return init_put(c, dir, ".wharf/wharf.lua", lua_annotations(c->a)) &&
+                   init_put(c, dir, ".luarc.json",
                        str_z(
                            "{\n  \"runtime.version\": \"Lua 5.4\",\n  \"workspace.library\": "
                            "[\".wharf\"],\n  \"diagnostics.globals\": [\"wharf\", \"test\"]\n}\n"))

@@ -40,7 +40,7 @@ static const struct {
     {"versions", THERE}, {"roll-back", THERE "--note"}, {"secret", THERE "--delete"},
     {"enable", THERE}, {"disable", THERE}, {"diff", THERE "--version --against"}};
 
-static bool has_word(const char *words, const char *word)
+static bool lua_has_word(const char *words, const char *word)
 {
     size_t n = strlen(word);
 
@@ -63,7 +63,7 @@ static bool options_fit(const char *command, const struct cli_option *opts, size
     for (size_t i = 0; i < n; i++) {
         bool said = (opts[i].text && *opts[i].text) || (opts[i].flag && *opts[i].flag);
 
-        if (said && !has_word(takes[k].options, opts[i].name)) {
+        if (said && !lua_has_word(takes[k].options, opts[i].name)) {
             cli_fail("wharf lua %s takes no %s%s%s", command, opts[i].name,
                 *takes[k].options ? "; it takes " : "", takes[k].options);
             return false;

@@ -103,7 +103,7 @@ const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s,
 
 /* Tells whether a name is good, as workflow_rules.c of the module workflows does: words of a-z, 0-9
  * and _ with dots between. */
-static bool good_name(wharf_str s)
+static bool remote_good_name(wharf_str s)
 {
     bool dot = true;
 
@@ -117,7 +117,7 @@ static bool good_name(wharf_str s)
     return s.n && !dot;
 }
 
-static bool put_file(struct arena *a, const char *path, wharf_str text)
+static bool remote_put_file(struct arena *a, const char *path, wharf_str text)
 {
     wharf_str old = file_read(path, TEXT_MAX, a), error;
     char *copy = (char *)arena_dupz(a, path).p;
@@ -136,7 +136,7 @@ static bool put_file(struct arena *a, const char *path, wharf_str text)
 }
 
 /* Returns the file of a name: "lib.names" is lib/names.lua. */
-static const char *file_of(struct arena *a, const char *name)
+static const char *remote_file_of(struct arena *a, const char *name)
 {
     char *path = (char *)arena_printf(a, "%s", name).p;
 
@@ -147,7 +147,7 @@ static const char *file_of(struct arena *a, const char *name)
 
 static bool good_module(const struct wharf_json *file)
 {
-    if (good_name(file->key) && json_is(file, JSON_STRING))
+    if (remote_good_name(file->key) && json_is(file, JSON_STRING))
         return true;
     cli_fail("the server has a file with a name that is none: %s", file->key.p);
     return false;
@@ -196,7 +196,7 @@ bool flow_texts(struct arena *a, const struct wharf_json *row, struct lua_texts 
          f = f->next) {
         if (!good_module(f))
             return false;
-        ret->items[ret->n++] = (struct lua_text){file_of(a, f->key.p), f->text};
+        ret->items[ret->n++] = (struct lua_text){remote_file_of(a, f->key.p), f->text};
     }
     return true;
 }
@@ -205,7 +205,8 @@ void flow_texts_of_folder(struct arena *a, const struct lua_folder *f, struct lu
 {
     *ret = (struct lua_texts){ARENA_ARRAY(a, struct lua_text, f->n + 1), 0};
     for (size_t i = 0; i < f->n; i++)
-        ret->items[ret->n++] = (struct lua_text){file_of(a, f->files[i].name), f->files[i].text};
+        ret->items[ret->n++] = (struct lua_text){
+            remote_file_of(a, f->files[i].name), f->files[i].text};
 }
 
 /* Reads all files of a draft, with its workflow.json; or of a version, whose members take the
@@ -227,7 +228,7 @@ struct named {
 
 /* Reads the words behind the command: an id (wkf_…), a folder, or both. Returns false when there
  * are more. */
-static bool named_by(const struct cli *c, struct named *ret)
+static bool remote_named_by(const struct cli *c, struct named *ret)
 {
     *ret = (struct named){NULL, NULL};
     for (size_t i = 1; i < c->n_words; i++) {
@@ -300,7 +301,7 @@ static bool put_target(
             jw_value(&w, m->key.p, m);
     }
     jw_close(&w, '}');
-    good = put_file(a, target_path(a, f->dir, target),
+    good = remote_put_file(a, target_path(a, f->dir, target),
         arena_printf(
             a, "%s\n", json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad)).p));
     buf_done(&out);
@@ -325,14 +326,14 @@ bool flow_folder(struct cli *c, const char *dir, const struct lua_server *s, str
     return false;
 }
 
-static const char *id_of(const struct named *n, const struct lua_folder *f)
+static const char *remote_id_of(const struct named *n, const struct lua_folder *f)
 {
     wharf_str id = json_text_or(f->workflow, "id", "");
 
     return n->id ? n->id : id.n ? id.p : NULL;
 }
 
-static const char *path_of(struct arena *a, const char *id, const char *tail)
+static const char *remote_path_of(struct arena *a, const char *id, const char *tail)
 {
     return arena_printf(a, "/v1/workflows/%s%s", id, tail).p;
 }
@@ -372,7 +373,7 @@ static void tell_others(struct cli *c, const char *dir, const struct lua_texts *
     if (!folders_read(c->a, dir, &found, &only))
         return;
     for (size_t i = 0; i < found.items[0].n; i++) {
-        const char *path = file_of(c->a, found.items[0].files[i].name);
+        const char *path = remote_file_of(c->a, found.items[0].files[i].name);
         bool known = false;
 
         for (size_t k = 0; k < list->n && !known; k++)
@@ -395,7 +396,7 @@ static bool put_draft(struct cli *c, const struct named *n, const struct wharf_j
         return false;
     }
     for (size_t i = 0; i < list.n && good; i++)
-        good = put_file(
+        good = remote_put_file(
             c->a, arena_printf(c->a, "%s/%s", n->dir, list.items[i].path).p, list.items[i].text);
     good = good && tracked_remove(c->a, n->dir, n->id, &list) &&
            tracked_write(c->a, n->dir, n->id, &list);
@@ -410,15 +411,16 @@ int lua_pull_command(
     struct named n;
     const struct wharf_json *draft, *version = NULL;
 
-    if (!named_by(c, &n) || !n.id || s->target)
+    if (!remote_named_by(c, &n) || !n.id || s->target)
         return lua_usage("wharf lua pull ID [DIR] [--version N] [--force]: the id begins with "
                          "wkf_; a target has no folder of its own");
     if (!server_find(s))
         return LUA_USAGE;
-    draft = server_ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
+    draft = server_ask(c->a, s, "GET", remote_path_of(c->a, n.id, ""), str_z(""));
     if (draft && o->version)
         version = server_ask(c->a, s, "GET",
-            path_of(c->a, n.id, arena_printf(c->a, "/versions/%s", o->version).p), str_z(""));
+            remote_path_of(c->a, n.id, arena_printf(c->a, "/versions/%s", o->version).p),
+            str_z(""));
     if (!draft || (o->version && !version))
         return LUA_FAILED;
     n.dir = n.dir ? n.dir : n.id;
@@ -480,7 +482,7 @@ static bool put_pushed(struct cli *c, const struct lua_server *s, const char *di
         return put_target(c->a, s->target, draft, f);
     flow_texts_of_folder(c->a, f, &list);
     list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft, NULL)};
-    return put_file(
+    return remote_put_file(
                c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
            tracked_write(c->a, dir, json_text_or(draft, "id", "").p, &list);
 }
@@ -493,21 +495,21 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
     const char *id;
     long long before, after;
 
-    if (!named_by(c, &n))
+    if (!remote_named_by(c, &n))
         return lua_usage("wharf lua push [ID] [DIR] [--target NAME]: one folder");
     n.dir = n.dir ? n.dir : ".";
     if (!server_find(s) || !flow_folder(c, n.dir, s, &f))
         return LUA_USAGE;
-    id = id_of(&n, &f);
+    id = remote_id_of(&n, &f);
     if (!id && !json_get(f.workflow, "name"))
         return lua_usage(
             "%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}",
             n.dir);
     if (id)
-        shown = server_ask(c->a, s, "GET", path_of(c->a, id, ""), str_z(""));
+        shown = server_ask(c->a, s, "GET", remote_path_of(c->a, id, ""), str_z(""));
     if (id && !shown)
         return LUA_FAILED;
-    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows",
+    draft = server_ask(c->a, s, "POST", id ? remote_path_of(c->a, id, "") : "/v1/workflows",
         folder_body(c->a, &f, id && !force, shown));
     if (!draft || !put_pushed(c, s, n.dir, draft, &f))
         return LUA_FAILED;
@@ -526,11 +528,11 @@ int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
     struct buf body;
     struct jw w;
 
-    if (!named_by(c, &n))
+    if (!remote_named_by(c, &n))
         return lua_usage("wharf lua publish [ID] [DIR] [--note TEXT]: one folder");
     if (!server_find(s) || (!n.id && !flow_folder(c, n.dir ? n.dir : ".", s, &f)))
         return LUA_USAGE;
-    n.id = n.id ? n.id : id_of(&n, &f);
+    n.id = n.id ? n.id : remote_id_of(&n, &f);
     if (!n.id)
         return lua_usage(
             "%s/workflow.json has no id yet: wharf lua push makes the workflow", f.dir);
@@ -540,7 +542,7 @@ int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
     if (note)
         jw_z(&w, "note", note);
     jw_close(&w, '}');
-    row = server_ask(c->a, s, "POST", path_of(c->a, n.id, "/publish"), buf_str(&body));
+    row = server_ask(c->a, s, "POST", remote_path_of(c->a, n.id, "/publish"), buf_str(&body));
     buf_done(&body);
     if (!row)
         return LUA_FAILED;

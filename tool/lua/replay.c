@@ -28,7 +28,7 @@ struct replay {
 
 /* ---- telling ---- */
 
-static const char *place(struct replay *r)
+static const char *replay_place(struct replay *r)
 {
     if (!r->file[0])
         return "";
@@ -37,7 +37,7 @@ static const char *place(struct replay *r)
         .p;
 }
 
-static const char *shown(struct replay *r, const struct wharf_json *v)
+static const char *replay_shown(struct replay *r, const struct wharf_json *v)
 {
     struct buf b;
     struct jw w;
@@ -54,14 +54,14 @@ static const char *shown(struct replay *r, const struct wharf_json *v)
     return text;
 }
 
-static void differs(struct replay *r, const char *now, const char *then)
+static void replay_differs(struct replay *r, const char *now, const char *then)
 {
     if (!r->difference)
-        r->difference = arena_printf(r->a, "%s%s; recorded: %s", place(r), now, then).p;
+        r->difference = arena_printf(r->a, "%s%s; recorded: %s", replay_place(r), now, then).p;
 }
 
 /* Tells what the recorded run did here: "api.get {…}". */
-static const char *recorded(struct replay *r)
+static const char *replay_recorded(struct replay *r)
 {
     wharf_str note = json_text_or(r->next, "note", ""), op = json_text_or(r->next, "op", "");
 
@@ -71,19 +71,19 @@ static const char *recorded(struct replay *r)
         return arena_printf(
             r->a, "it looked at %s", str_eqz(note, "random") ? "randomness" : "the clock")
             .p;
-    return arena_printf(r->a, "%s %s", op.p, shown(r, json_get(r->next, "args"))).p;
+    return arena_printf(r->a, "%s %s", op.p, replay_shown(r, json_get(r->next, "args"))).p;
 }
 
 /* ---- secrets: a recording has [secret:KEY] where their values were ---- */
 
-static wharf_str value_of(struct replay *r, wharf_str key)
+static wharf_str replay_value_of(struct replay *r, wharf_str key)
 {
     const struct wharf_json *v = json_get_n(r->secrets, key);
 
     return json_is(v, JSON_STRING) ? v->text : arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
 }
 
-static wharf_str encoded(struct replay *r, wharf_str s, int variant)
+static wharf_str replay_encoded(struct replay *r, wharf_str s, int variant)
 {
     size_t room = sodium_base64_encoded_len(s.n, variant);
     char *out = arena_alloc(r->a, room);
@@ -95,12 +95,15 @@ static wharf_str encoded(struct replay *r, wharf_str s, int variant)
 /* Hides one value, as the server hides values (secret/hide.h). */
 static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 {
-    wharf_str value = value_of(r, key), mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
+    wharf_str value = replay_value_of(r, key),
+              mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
 
     /* Where there is no value its mark stands for it, whose base64 ends within a character: that
      * one goes too. */
-    s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING), mark);
-    s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING), mark);
+    s = str_replaced(
+        r->a, s, replay_encoded(r, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING), mark);
+    s = str_replaced(
+        r->a, s, replay_encoded(r, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING), mark);
     s = hide_text(r->a, hide_prepare(r->a, &key, &value, 1), s, false);
     for (size_t i = 2; i > 0;
          i--) /* padding of base64 tells the length of the value, which a mark does not have */
@@ -118,14 +121,14 @@ static wharf_str through_secrets(struct replay *r, wharf_str s, bool show)
 
         if (!str_eqz(json_text_or(e, "op", ""), "secret") || !key.n)
             continue;
-        s = show ? str_replaced(
-                       r->a, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)), value_of(r, key))
+        s = show ? str_replaced(r->a, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)),
+                       replay_value_of(r, key))
                  : hide_one(r, s, key);
     }
     return s;
 }
 
-static const struct wharf_json *hidden(struct replay *r, wharf_str text)
+static const struct wharf_json *replay_hidden(struct replay *r, wharf_str text)
 {
     struct json_error bad;
 
@@ -134,7 +137,7 @@ static const struct wharf_json *hidden(struct replay *r, wharf_str text)
 
 /* ---- bodies of HTTP: base64 on their way, text in a recording ---- */
 
-static bool masked(wharf_str name)
+static bool replay_masked(wharf_str name)
 {
     return !strcasecmp(name.p, "authorization") || !strcasecmp(name.p, "cookie") ||
            !strcasecmp(name.p, "svc-api-key") || !strcasecmp(name.p, "x-api-key");
@@ -142,12 +145,12 @@ static bool masked(wharf_str name)
 
 static void put_http(struct replay *r, struct jw *w, const struct wharf_json *v);
 
-static void put_member(struct replay *r, struct jw *w, const struct wharf_json *m)
+static void replay_put_member(struct replay *r, struct jw *w, const struct wharf_json *m)
 {
     size_t n, room = m->text.n / 4 * 3 + 4;
     char *bytes;
 
-    if (masked(m->key)) {
+    if (replay_masked(m->key)) {
         jw_z(w, m->key.p, "***");
     } else if (str_eqz(m->key, "body") && m->type == JSON_STRING) {
         bytes = arena_alloc(r->a, room);
@@ -168,7 +171,7 @@ static void put_http(struct replay *r, struct jw *w, const struct wharf_json *v)
     if (v->type == JSON_OBJECT) {
         jw_open(w, NULL, '{');
         for (const struct wharf_json *m = v->child; m; m = m->next)
-            put_member(r, w, m);
+            replay_put_member(r, w, m);
         jw_close(w, '}');
     } else if (v->type == JSON_ARRAY) {
         jw_open(w, NULL, '[');
@@ -181,24 +184,25 @@ static void put_http(struct replay *r, struct jw *w, const struct wharf_json *v)
 }
 
 /* Writes an answer, in which "text" is made "body" in base64 again. */
-static void put_answer(struct replay *r, struct jw *w, const struct wharf_json *v, bool http)
+static void replay_put_answer(struct replay *r, struct jw *w, const struct wharf_json *v, bool http)
 {
     if (v->type == JSON_OBJECT) {
         jw_open(w, NULL, '{');
         for (const struct wharf_json *m = v->child; m; m = m->next) {
             if (http && str_eqz(m->key, "text") && m->type == JSON_STRING) {
                 jw_str(w, "body",
-                    encoded(r, through_secrets(r, m->text, true), sodium_base64_VARIANT_ORIGINAL));
+                    replay_encoded(
+                        r, through_secrets(r, m->text, true), sodium_base64_VARIANT_ORIGINAL));
                 continue;
             }
             jw_key(w, m->key);
-            put_answer(r, w, m, http);
+            replay_put_answer(r, w, m, http);
         }
         jw_close(w, '}');
     } else if (v->type == JSON_ARRAY) {
         jw_open(w, NULL, '[');
         for (const struct wharf_json *e = v->child; e; e = e->next)
-            put_answer(r, w, e, http);
+            replay_put_answer(r, w, e, http);
         jw_close(w, ']');
     } else if (v->type == JSON_STRING) {
         jw_str(w, NULL, through_secrets(r, v->text, true));
@@ -207,7 +211,8 @@ static void put_answer(struct replay *r, struct jw *w, const struct wharf_json *
     }
 }
 
-static wharf_str written(struct replay *r, const struct wharf_json *v, bool http, bool answer)
+static wharf_str replay_written(
+    struct replay *r, const struct wharf_json *v, bool http, bool answer)
 {
     wharf_str text;
     struct buf b;
@@ -216,7 +221,7 @@ static wharf_str written(struct replay *r, const struct wharf_json *v, bool http
     buf_init(&b, RECORDING_MAX);
     jw_init(&w, &b);
     if (answer)
-        put_answer(r, &w, v, http);
+        replay_put_answer(r, &w, v, http);
     else
         put_http(r, &w, v);
     text = arena_dup_str(r->a, buf_str(&b));
@@ -226,7 +231,7 @@ static wharf_str written(struct replay *r, const struct wharf_json *v, bool http
 
 /* ---- the host of the sandbox ---- */
 
-static enum sandbox_answer stopped(wharf_str *ret_text)
+static enum sandbox_answer replay_stopped(wharf_str *ret_text)
 {
     *ret_text = str_z("{\"code\":\"replay.differs\",\"message\":\"the run goes another way than "
                       "the recorded one\"}");
@@ -235,7 +240,7 @@ static enum sandbox_answer stopped(wharf_str *ret_text)
 
 /* Returns {"deadline_ms", "api_calls", "http_calls"}: the first is a note of its own behind the
  * answer. */
-static wharf_str budget(struct replay *r, const struct wharf_json *answer)
+static wharf_str replay_budget(struct replay *r, const struct wharf_json *answer)
 {
     int64_t left = 0;
 
@@ -257,14 +262,14 @@ static wharf_str secret(struct replay *r, wharf_str key)
     buf_init(&b, RECORDING_MAX);
     jw_init(&w, &b);
     jw_open(&w, NULL, '{');
-    jw_str(&w, "value", value_of(r, key));
+    jw_str(&w, "value", replay_value_of(r, key));
     jw_close(&w, '}');
     text = arena_dup_str(r->a, buf_str(&b));
     buf_done(&b);
     return text;
 }
 
-static enum sandbox_answer answered(
+static enum sandbox_answer replay_answered(
     struct replay *r, const char *op, bool http, wharf_str *ret_text)
 {
     static const char *const ends[] = {"given", "refused", "mistake"};
@@ -275,11 +280,11 @@ static enum sandbox_answer answered(
     r->next = e->next;
     r->done++;
     if (!strcmp(op, "budget"))
-        *ret_text = budget(r, answer);
+        *ret_text = replay_budget(r, answer);
     else if (!strcmp(op, "secret") && str_eqz(how, "given"))
         *ret_text = secret(r, json_text_or(json_get(e, "args"), "key", ""));
     else
-        *ret_text = answer ? written(r, answer, http, true) : str_z("");
+        *ret_text = answer ? replay_written(r, answer, http, true) : str_z("");
     while (i < 3 && !str_eqz(how, ends[i]))
         i++;
     return i == 0   ? SANDBOX_GIVEN
@@ -288,7 +293,8 @@ static enum sandbox_answer answered(
                     : SANDBOX_ENDED;
 }
 
-static enum sandbox_answer call(void *arg, const char *op, wharf_str text, wharf_str *ret_text)
+static enum sandbox_answer replay_call(
+    void *arg, const char *op, wharf_str text, wharf_str *ret_text)
 {
     struct replay *r = arg;
     bool http = !strncmp(op, "http.", 5);
@@ -299,15 +305,17 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str text, wharf
     if (!strcmp(op, "log"))
         return SANDBOX_GIVEN;
     args = json_parse(r->a, arena_dup_str(r->a, text), &bad);
-    args = hidden(r, args && http ? written(r, args, true, false) : text);
+    args = replay_hidden(r, args && http ? replay_written(r, args, true, false) : text);
     if (r->difference)
-        return stopped(ret_text);
+        return replay_stopped(ret_text);
     if (!json_get(r->next, "args") || !str_eqz(json_text_or(r->next, "op", ""), op) ||
-        !json_equal(args, hidden(r, written(r, json_get(r->next, "args"), false, true)))) {
-        differs(r, arena_printf(r->a, "the run asks for %s %s", op, shown(r, args)).p, recorded(r));
-        return stopped(ret_text);
+        !json_equal(
+            args, replay_hidden(r, replay_written(r, json_get(r->next, "args"), false, true)))) {
+        replay_differs(r, arena_printf(r->a, "the run asks for %s %s", op, replay_shown(r, args)).p,
+            replay_recorded(r));
+        return replay_stopped(ret_text);
     }
-    return answered(r, op, http, ret_text);
+    return replay_answered(r, op, http, ret_text);
 }
 
 static const struct wharf_json *noted(struct replay *r, const char *note, const char *what)
@@ -315,19 +323,19 @@ static const struct wharf_json *noted(struct replay *r, const char *note, const 
     const struct wharf_json *e = r->next;
 
     if (!str_eqz(json_text_or(e, "note", ""), note)) {
-        differs(r, arena_printf(r->a, "the run looks at %s", what).p, recorded(r));
+        replay_differs(r, arena_printf(r->a, "the run looks at %s", what).p, replay_recorded(r));
         return NULL;
     }
     r->next = e->next;
     return e;
 }
 
-static int64_t now_us(void *arg)
+static int64_t replay_now_us(void *arg)
 {
     return json_int_or(noted(arg, "now", "the clock"), "value", 0);
 }
 
-static void random_of(void *arg, void *p, size_t n)
+static void replay_random_of(void *arg, void *p, size_t n)
 {
     wharf_str hex = json_text_or(noted(arg, "random", "randomness"), "hex", "");
 
@@ -335,7 +343,7 @@ static void random_of(void *arg, void *p, size_t n)
     sodium_hex2bin(p, n, hex.p, hex.n, NULL, NULL, NULL);
 }
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool replay_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     char *bytes = arena_alloc(((struct replay *)arg)->a, ZONE_BYTES_MAX);
 
@@ -353,7 +361,7 @@ static void line_reached(void *arg, const char *file, int line)
 
 /* ---- the end ---- */
 
-static const char *status_of(const struct sandbox_error *e)
+static const char *replay_status_of(const struct sandbox_error *e)
 {
     return e->end == SANDBOX_OK ? "succeeded" : e->end == SANDBOX_REJECTED ? "rejected" : "failed";
 }
@@ -361,10 +369,11 @@ static const char *status_of(const struct sandbox_error *e)
 static void compare_value(
     struct replay *r, const char *what, const struct buf *now, const struct wharf_json *then)
 {
-    const struct wharf_json *v = now->n ? hidden(r, buf_str(now)) : NULL;
+    const struct wharf_json *v = now->n ? replay_hidden(r, buf_str(now)) : NULL;
 
     if (v ? !then || !json_equal(v, then) : then != NULL)
-        differs(r, arena_printf(r->a, "the run %s %s", what, shown(r, v)).p, shown(r, then));
+        replay_differs(r, arena_printf(r->a, "the run %s %s", what, replay_shown(r, v)).p,
+            replay_shown(r, then));
 }
 
 static void compare_end(struct replay *r, const struct sandbox_error *e, const struct buf *result,
@@ -376,16 +385,16 @@ static void compare_end(struct replay *r, const struct sandbox_error *e, const s
     if (e->end != SANDBOX_OK && e->file[0])
         line_reached(r, e->file, e->line);
     if (e->end == SANDBOX_OK ? r->next != NULL : !r->difference && r->next != NULL)
-        differs(r,
-            arena_printf(
-                r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "")
+        replay_differs(r,
+            arena_printf(r->a, "the run %s%s%s", replay_status_of(e), e->end ? ": " : "",
+                e->end ? message.p : "")
                 .p,
-            recorded(r));
-    if (!str_eqz(json_text_or(then, "status", ""), status_of(e)) ||
+            replay_recorded(r));
+    if (!str_eqz(json_text_or(then, "status", ""), replay_status_of(e)) ||
         (e->end != SANDBOX_OK && !str_eq(json_text_or(then, "message", ""), message)))
-        differs(r,
-            arena_printf(
-                r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "")
+        replay_differs(r,
+            arena_printf(r->a, "the run %s%s%s", replay_status_of(e), e->end ? ": " : "",
+                e->end ? message.p : "")
                 .p,
             arena_printf(r->a, "%s%s%s", json_text_or(then, "status", "").p,
                 json_text_or(then, "message", "").n ? ": " : "",
@@ -400,7 +409,7 @@ static void compare_end(struct replay *r, const struct sandbox_error *e, const s
 
 /* ---- the run ---- */
 
-static size_t read_files(struct replay *r, struct sandbox_file *files)
+static size_t replay_read_files(struct replay *r, struct sandbox_file *files)
 {
     const struct wharf_json *more = json_get(r->doc, "files");
     size_t n = 0;
@@ -419,9 +428,9 @@ static size_t read_files(struct replay *r, struct sandbox_file *files)
     return n;
 }
 
-static void run(struct replay *r, const struct sandbox_file *files, size_t n)
+static void replay_run(struct replay *r, const struct sandbox_file *files, size_t n)
 {
-    const struct sandbox_host host = {r, call, now_us, random_of, zone};
+    const struct sandbox_host host = {r, replay_call, replay_now_us, replay_random_of, replay_zone};
     const struct sandbox_config config = {.memory = (size_t)json_int_or(r->doc, "memory", 64 << 20),
         .limits = {.instructions = (uint64_t)json_int_or(r->doc, "instructions", 0)},
         .seed = strtoull(json_text_or(r->doc, "seed", "0").p, NULL, 10),
@@ -439,8 +448,8 @@ static void run(struct replay *r, const struct sandbox_file *files, size_t n)
     buf_init(&kept, 1 << 20);
     if (sb) {
         const struct sandbox_call c = {.handler = json_text_or(r->doc, "handler", "").p,
-            .arg = input ? written(r, input, false, true) : str_z("null"),
-            .context = context ? written(r, context, false, true) : str_z("{}"),
+            .arg = input ? replay_written(r, input, false, true) : str_z("null"),
+            .context = context ? replay_written(r, context, false, true) : str_z("{}"),
             .keep = json_get(json_get(r->doc, "outcome"), "kept") ? "input" : NULL};
 
         sandbox_files(sb, files, n);
@@ -456,7 +465,7 @@ static void run(struct replay *r, const struct sandbox_file *files, size_t n)
 /* ---- the command ---- */
 
 /* Reads a file with an object. Returns NULL after a message. */
-static const struct wharf_json *object_of(struct replay *r, const char *path)
+static const struct wharf_json *replay_object_of(struct replay *r, const char *path)
 {
     const struct wharf_json *v = json_of_file(r->a, path, RECORDING_MAX, NULL);
 
@@ -471,7 +480,7 @@ static const struct wharf_json *object_of(struct replay *r, const char *path)
 static bool read_recording(struct replay *r, const char *word, struct lua_server *s)
 {
     if (strncmp(word, "wkf_run_", 8) != 0)
-        r->doc = object_of(r, word);
+        r->doc = replay_object_of(r, word);
     else if (server_find(s))
         r->doc = server_ask(r->a, s, "GET",
             arena_printf(r->a, "/v1/workflows/runs/%s/recording", word).p, str_z(""));
@@ -497,14 +506,14 @@ int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct
         return LUA_USAGE;
     if (!read_recording(&r, c->words[1], s))
         return LUA_USAGE;
-    if (o->secrets && !(r.secrets = object_of(&r, o->secrets)))
+    if (o->secrets && !(r.secrets = replay_object_of(&r, o->secrets)))
         return LUA_USAGE;
     r.folder = o->dir ? &folder : NULL;
     r.next = json_get(r.doc, "exchanges")->child;
-    n = read_files(&r, files);
+    n = replay_read_files(&r, files);
     if (!n)
         return lua_usage("the run was of a draft, whose code is not kept: say --dir FOLDER");
-    run(&r, files, n);
+    replay_run(&r, files, n);
     if (r.difference) {
         fprintf(stderr, "wharf: %s\n", r.difference);
         return LUA_FAILED;

@@ -29,7 +29,7 @@ static size_t cases_with(const struct lua_report *r, const char *status)
 }
 
 /* Tells why the file as a whole failed; NULL: it did not. */
-static wharf_str problem_of(const struct lua_report *r, struct arena *a)
+static wharf_str report_problem_of(const struct lua_report *r, struct arena *a)
 {
     const struct wharf_json *e = json_get(r->result, "error");
     wharf_str message = json_text_or(e, "message", ""), file = json_text_or(e, "file", "");
@@ -69,7 +69,7 @@ static void add_tap(struct buf *out, wharf_str s)
 }
 
 /* Writes lines of a YAML block, each behind its indent. */
-static void add_block(struct buf *out, const char *name, wharf_str text)
+static void report_add_block(struct buf *out, const char *name, wharf_str text)
 {
     buf_addf(out, "  %s: |\n    ", name);
     for (size_t i = 0; i < text.n; i++) {
@@ -82,7 +82,7 @@ static void add_block(struct buf *out, const char *name, wharf_str text)
 
 /* Writes what the runs of a failed case did, a line for each error and for each line that they
  * said. */
-static void add_runs(struct buf *out, const struct wharf_json *runs)
+static void report_add_runs(struct buf *out, const struct wharf_json *runs)
 {
     for (const struct wharf_json *r = json_is(runs, JSON_ARRAY) ? runs->child : NULL; r;
          r = r->next) {
@@ -119,15 +119,15 @@ static void tap_error(struct buf *out, const struct wharf_json *e, const struct 
     wharf_str file = json_text_or(e, "file", ""), code = json_text_or(e, "code", "");
 
     buf_addz(out, "  ---\n");
-    add_block(out, "message", json_text_or(e, "message", ""));
+    report_add_block(out, "message", json_text_or(e, "message", ""));
     if (code.n)
         buf_addf(out, "  code: %s\n", code.p);
     if (file.n)
         buf_addf(out, "  at: %s:%lld\n", file.p, (long long)json_int_or(e, "line", 0));
     buf_init(&text, RUNS_MAX);
-    add_runs(&text, runs);
+    report_add_runs(&text, runs);
     if (text.n)
-        add_block(out, "runs", (wharf_str){text.p, text.n - 1});
+        report_add_block(out, "runs", (wharf_str){text.p, text.n - 1});
     buf_done(&text);
     buf_addz(out, "  ...\n");
 }
@@ -137,15 +137,15 @@ static void tap(const struct lua_report *list, size_t n, struct arena *a, struct
     size_t total = 0, at = 0;
 
     for (size_t i = 0; i < n; i++)
-        total += problem_of(&list[i], a).p ? 1 : cases_with(&list[i], NULL);
+        total += report_problem_of(&list[i], a).p ? 1 : cases_with(&list[i], NULL);
     buf_addf(out, "TAP version 14\n1..%zu\n", total);
     for (size_t i = 0; i < n; i++) {
-        wharf_str problem = problem_of(&list[i], a);
+        wharf_str problem = report_problem_of(&list[i], a);
 
         if (problem.p) {
             buf_addf(out, "not ok %zu - %s %s\n  ---\n", ++at, list[i].path,
                 list[i].result ? "can't be loaded" : "did not come to its end");
-            add_block(out, "message", problem);
+            report_add_block(out, "message", problem);
             buf_addz(out, "  ...\n");
             continue;
         }
@@ -212,7 +212,7 @@ static void junit_case(struct buf *out, const struct lua_report *r, const struct
         struct buf text;
 
         buf_init(&text, RUNS_MAX);
-        add_runs(&text, json_get(c, "runs"));
+        report_add_runs(&text, json_get(c, "runs"));
         buf_addz(out, "<system-out>");
         add_xml(out, buf_str(&text));
         buf_addz(out, "</system-out>");
@@ -225,7 +225,7 @@ static void junit(const struct lua_report *list, size_t n, struct arena *a, stru
 {
     buf_addz(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for (size_t i = 0; i < n; i++) {
-        wharf_str problem = problem_of(&list[i], a);
+        wharf_str problem = report_problem_of(&list[i], a);
 
         buf_addz(out, "  <testsuite name=\"");
         add_xml(out, str_z(list[i].path));
@@ -248,7 +248,7 @@ static void junit(const struct lua_report *list, size_t n, struct arena *a, stru
 
 /* ---- JSON ---- */
 
-static void json(const struct lua_report *list, size_t n, struct arena *a, struct buf *out)
+static void report_json(const struct lua_report *list, size_t n, struct arena *a, struct buf *out)
 {
     size_t passed = 0, failed = 0, skipped = 0;
     struct jw w;
@@ -257,7 +257,7 @@ static void json(const struct lua_report *list, size_t n, struct arena *a, struc
     jw_open(&w, NULL, '{');
     jw_open(&w, "files", '[');
     for (size_t i = 0; i < n; i++) {
-        wharf_str problem = problem_of(&list[i], a);
+        wharf_str problem = report_problem_of(&list[i], a);
 
         jw_open(&w, NULL, '{');
         jw_z(&w, "path", list[i].path);
@@ -285,7 +285,7 @@ lua_report_fn *report_format(const char *name)
     static const struct {
         const char *name;
         lua_report_fn *fn;
-    } formats[] = {{"tap", tap}, {"junit", junit}, {"json", json}};
+    } formats[] = {{"tap", tap}, {"junit", junit}, {"json", report_json}};
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         if (!strcmp(formats[i].name, name))

@@ -20,7 +20,7 @@ struct running {
     const struct lua_server *server;
 };
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool run_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     char *bytes = arena_alloc(((struct running *)arg)->a, ZONE_BYTES_MAX);
 
@@ -28,7 +28,7 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-static int live(
+static int run_live(
     void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text)
 {
     struct running *r = arg;
@@ -39,7 +39,7 @@ static int live(
     return reply.status;
 }
 
-static const char *handler_of(const char *trigger)
+static const char *run_handler_of(const char *trigger)
 {
     static const struct {
         const char *trigger, *handler;
@@ -54,7 +54,7 @@ static const char *handler_of(const char *trigger)
 }
 
 /* Prints the result, or why there is none. */
-static int tell(struct arena *a, const struct lua_folder *f, const struct wharf_json *said)
+static int run_tell(struct arena *a, const struct lua_folder *f, const struct wharf_json *said)
 {
     const struct wharf_json *result = json_get(said, "result"), *error = json_get(said, "error");
     wharf_str file = json_text_or(error, "file", "");
@@ -148,7 +148,7 @@ static bool input_fits(struct arena *a, const struct engine *e, const struct wha
 
 /* Reads what the handler gets: from a file, or an event of before from the server. Returns NULL
  * after a message; *ret_text is what was read. */
-static const struct wharf_json *read_input(struct cli *c, const struct lua_run_options *o,
+static const struct wharf_json *run_read_input(struct cli *c, const struct lua_run_options *o,
     const struct lua_server *s, bool by_hand, wharf_str *ret_text)
 {
     const struct wharf_json *given;
@@ -168,9 +168,9 @@ static const struct wharf_json *read_input(struct cli *c, const struct lua_run_o
 
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s)
 {
-    const char *handler = handler_of(o->trigger);
+    const char *handler = run_handler_of(o->trigger);
     struct running r = {c->a, s};
-    struct testing t = {.seed = 1, .zone = zone, .arg = &r, .live = o->live ? live : NULL};
+    struct testing t = {.seed = 1, .zone = run_zone, .arg = &r, .live = o->live ? run_live : NULL};
     struct lua_folder folder;
     struct sandbox_file *files;
     struct json_error bad;
@@ -190,7 +190,7 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
         return LUA_USAGE;
     if (!folder_one(c->a, c->words[1], &folder))
         return LUA_USAGE;
-    given = read_input(c, o, s, by_hand, &input);
+    given = run_read_input(c, o, s, by_hand, &input);
     if (!given)
         return LUA_USAGE;
     files = folder_files(c->a, &folder);
@@ -208,7 +208,7 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     t.samples = json_parse(c->a, lua_samples(c->a, engine), &bad);
     buf_init(&out, RESULT_MAX);
     testing_once(&t, handler, input, &out);
-    code = tell(c->a, &folder, json_parse(c->a, buf_str(&out), &bad));
+    code = run_tell(c->a, &folder, json_parse(c->a, buf_str(&out), &bad));
     buf_done(&out);
     return code;
 }

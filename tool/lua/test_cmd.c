@@ -44,7 +44,7 @@ struct session {
 
 /* ---- one file, in its process ---- */
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool test_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     static char bytes[ZONE_BYTES_MAX]; /* the process has one thread */
 
@@ -53,7 +53,7 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-static void write_all(int fd, const char *p, size_t n)
+static void test_write_all(int fd, const char *p, size_t n)
 {
     while (n) {
         ssize_t k = write(fd, p, n);
@@ -79,7 +79,7 @@ _Noreturn static void child(const struct session *s, const struct job *job, int 
     t.hooks = job->folder->hooks;
     t.workflow = folder_told(s->a, job->folder, s->engine);
     t.test = job->file->name;
-    t.zone = zone;
+    t.zone = test_zone;
     t.line = cover ? cover_line : NULL;
     t.arg = cover;
     buf_init(&out, ANSWER_MAX);
@@ -92,14 +92,14 @@ _Noreturn static void child(const struct session *s, const struct job *job, int 
             buf_addz(&out, "}");
         }
         buf_addz(&out, "]");
-        write_all(fd, buf_str(&out).p, out.n);
+        test_write_all(fd, buf_str(&out).p, out.n);
     }
     _exit(0);
 }
 
 /* ---- all of them, some at a time ---- */
 
-static bool start(const struct session *s, struct job *job)
+static bool test_start(const struct session *s, struct job *job)
 {
     int ends[2];
 
@@ -118,7 +118,7 @@ static bool start(const struct session *s, struct job *job)
     return job->pid > 0;
 }
 
-static void finish(struct job *job)
+static void test_finish(struct job *job)
 {
     close(job->fd);
     waitpid(job->pid, NULL, 0);
@@ -127,7 +127,7 @@ static void finish(struct job *job)
 }
 
 /* Reads what the job says; at its end, or past its time, it is over. */
-static void listen_to(struct job *job, bool readable)
+static void test_listen_to(struct job *job, bool readable)
 {
     char *room;
     ssize_t n = 1;
@@ -141,11 +141,11 @@ static void listen_to(struct job *job, bool readable)
     job->late = clock_monotonic_us() >= job->due_us;
     if (job->late || n == 0 || (n < 0 && errno != EINTR)) {
         kill(job->pid, SIGKILL);
-        finish(job);
+        test_finish(job);
     }
 }
 
-static bool run_all(struct session *s, size_t most)
+static bool test_run_all(struct session *s, size_t most)
 {
     size_t next = 0, over = 0;
 
@@ -163,14 +163,14 @@ static bool run_all(struct session *s, size_t most)
             }
         }
         if (n < most && next < s->n) {
-            if (!start(s, &s->jobs[next++]))
+            if (!test_start(s, &s->jobs[next++]))
                 return false;
             continue;
         }
         if (n)
             poll(polls, n, 1000);
         for (nfds_t i = 0; i < n; i++)
-            listen_to(asked[i], polls[i].revents != 0);
+            test_listen_to(asked[i], polls[i].revents != 0);
     }
     return true;
 }
@@ -230,7 +230,8 @@ static bool keep_snapshots(
 
 /* ---- which files ---- */
 
-static bool add_job(struct session *s, const struct lua_folder *folder, const struct lua_file *file)
+static bool test_add_job(
+    struct session *s, const struct lua_folder *folder, const struct lua_file *file)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (!strcmp(s->jobs[i].file->path, file->path))
@@ -255,7 +256,7 @@ static bool find_tests(struct session *s, const char *path, struct lua_folders *
 
         for (size_t k = 0; k < f->n; k++) {
             if (testing_is_test(f->files[k].name) && (!only || !strcmp(only, f->files[k].name)) &&
-                !add_job(s, f, &f->files[k]))
+                !test_add_job(s, f, &f->files[k]))
                 return false;
         }
         all->items[all->n++] = *f;
@@ -263,7 +264,7 @@ static bool find_tests(struct session *s, const char *path, struct lua_folders *
     return true;
 }
 
-static int tell(struct session *s, const struct lua_folders *folders, lua_report_fn *format,
+static int test_tell(struct session *s, const struct lua_folders *folders, lua_report_fn *format,
     const char *coverage)
 {
     struct lua_report *list = ARENA_ARRAY(s->a, struct lua_report, s->n);
@@ -284,7 +285,7 @@ static int tell(struct session *s, const struct lua_folders *folders, lua_report
     return coverage && !cover_report(cover, folders, coverage, s->a) ? LUA_BROKEN : code;
 }
 
-static bool number(const char *text, uint64_t most, uint64_t *ret)
+static bool test_number(const char *text, uint64_t most, uint64_t *ret)
 {
     char *end;
 
@@ -294,13 +295,13 @@ static bool number(const char *text, uint64_t most, uint64_t *ret)
 }
 
 /* Reads the numbers of the options. Returns 0, or the exit code of a wrong call. */
-static int read_numbers(const struct lua_test_options *o, struct session *s, uint64_t *jobs)
+static int test_read_numbers(const struct lua_test_options *o, struct session *s, uint64_t *jobs)
 {
-    if (o->seed && !number(o->seed, INT64_MAX, &s->t.seed))
+    if (o->seed && !test_number(o->seed, INT64_MAX, &s->t.seed))
         return lua_usage("--seed is a whole number");
-    if (o->jobs && (!number(o->jobs, JOBS_MAX, jobs) || !*jobs))
+    if (o->jobs && (!test_number(o->jobs, JOBS_MAX, jobs) || !*jobs))
         return lua_usage("--jobs is a number from 1 to 64");
-    if (o->timeout && (!number(o->timeout, FILE_MOST_S, &s->seconds) || !s->seconds))
+    if (o->timeout && (!test_number(o->timeout, FILE_MOST_S, &s->seconds) || !s->seconds))
         return lua_usage("--timeout is a number of seconds from 1 to 3600, for each file");
     if (o->update && o->filter)
         return lua_usage("--update writes the snapshots of whole files; those of cases that "
@@ -323,7 +324,7 @@ int lua_test_command(struct cli *c, const struct lua_test_options *o)
 
     if (!format)
         return lua_usage("--format is tap, junit or json");
-    code = read_numbers(o, &s, &jobs);
+    code = test_read_numbers(o, &s, &jobs);
     if (code)
         return code;
     s.jobs = ARENA_ARRAY(c->a, struct job, TESTS_MAX);
@@ -339,9 +340,9 @@ int lua_test_command(struct cli *c, const struct lua_test_options *o)
     if (!s.engine)
         return LUA_BROKEN;
     s.t.samples = json_parse(c->a, lua_samples(c->a, s.engine), &bad);
-    if (!sandbox_prepare() || !run_all(&s, jobs)) {
+    if (!sandbox_prepare() || !test_run_all(&s, jobs)) {
         cli_fail("no process can be started: %s", strerror(errno));
         return LUA_BROKEN;
     }
-    return tell(&s, &folders, format, o->coverage);
+    return test_tell(&s, &folders, format, o->coverage);
 }

@@ -15,7 +15,7 @@ enum { RECORD_MAX = 1 << 20, TEXT_MAX = 8 << 20 };
 
 static const char record_name[] = ".wharf-draft.json";
 
-static wharf_str hash_of(struct arena *a, wharf_str text)
+static wharf_str tracked_hash_of(struct arena *a, wharf_str text)
 {
     unsigned char sum[crypto_hash_sha256_BYTES];
     char *out = arena_alloc(a, 2 * sizeof(sum) + 1);
@@ -44,15 +44,15 @@ static const struct wharf_json *record_of(struct arena *a, const char *dir, cons
 }
 
 /* Tells whether the file has what somebody wrote since. One that can't be read counts as such. */
-static bool is_changed(
+static bool tracked_is_changed(
     struct arena *a, const struct wharf_json *record, const char *path, const char *file)
 {
     wharf_str text = file_read(file, TEXT_MAX, a), known = json_text_or(record, path, "");
 
-    return access(file, F_OK) == 0 && (!text.p || !str_eq(hash_of(a, text), known));
+    return access(file, F_OK) == 0 && (!text.p || !str_eq(tracked_hash_of(a, text), known));
 }
 
-static const struct lua_text *find(const struct lua_texts *list, wharf_str path)
+static const struct lua_text *tracked_find(const struct lua_texts *list, wharf_str path)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (str_eqz(path, list->items[i].path))
@@ -77,7 +77,7 @@ size_t tracked_conflicts(
     for (size_t i = 0; i < list->n; i++) {
         const char *file = arena_printf(a, "%s/%s", dir, list->items[i].path).p;
 
-        if (!is_changed(a, record, list->items[i].path, file) ||
+        if (!tracked_is_changed(a, record, list->items[i].path, file) ||
             is_same(a, file, list->items[i].text))
             continue;
         cli_fail("%s: has changes that were not pushed", file);
@@ -86,7 +86,8 @@ size_t tracked_conflicts(
     for (const struct wharf_json *m = record ? record->child : NULL; m; m = m->next) {
         const char *file = arena_printf(a, "%s/%s", dir, m->key.p).p;
 
-        if (!own_path(m->key) || find(list, m->key) || !is_changed(a, record, m->key.p, file))
+        if (!own_path(m->key) || tracked_find(list, m->key) ||
+            !tracked_is_changed(a, record, m->key.p, file))
             continue;
         cli_fail(
             "%s: has changes that were not pushed, and the draft has no such file any more", file);
@@ -122,7 +123,7 @@ bool tracked_remove(struct arena *a, const char *dir, const char *id, const stru
     bool good = true;
 
     for (const struct wharf_json *m = record ? record->child : NULL; m && good; m = m->next) {
-        if (own_path(m->key) && !find(list, m->key))
+        if (own_path(m->key) && !tracked_find(list, m->key))
             good = remove_file(a, dir, m->key.p);
     }
     return good;
@@ -147,7 +148,7 @@ bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_
     jw_z(&w, "id", id);
     jw_open(&w, "files", '{');
     for (size_t i = 0; i < list->n; i++)
-        jw_str(&w, list->items[i].path, hash_of(a, list->items[i].text));
+        jw_str(&w, list->items[i].path, tracked_hash_of(a, list->items[i].text));
     jw_close(&w, '}');
     jw_close(&w, '}');
     text = json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad));

@@ -26,7 +26,7 @@ void probe_tell(const char *what, long value)
 
 /* Implements probe: probe("list") gives the names, one a line; probe(name) what became of the
  * call. */
-static int probe(lua_State *lua)
+static int lua_probe_probe(lua_State *lua)
 {
     const char *name = luaL_checkstring(lua, 1);
     char names[8192];
@@ -43,5 +43,5 @@ static int probe(lua_State *lua)
 
 bool cell_lua_more(struct sandbox *sb)
 {
-    return sandbox_define(sb, "probe", probe);
+    return sandbox_define(sb, "probe", lua_probe_probe);
 }

@@ -12,15 +12,15 @@ extern "C" {
 #endif
 
 /* Codes of this module that others answer with. */
-#define ERR_ITEM_ARCHIVED            "item.archived"
-#define ERR_ITEM_HAS_ASSETS          "item.has_assets"
+#define ERR_ITEM_ARCHIVED "item.archived"
+#define ERR_ITEM_HAS_ASSETS "item.has_assets"
 #define ERR_ITEM_FRACTIONAL_QUANTITY "item.fractional_quantity"
-#define ERR_ITEM_INSUFFICIENT_STOCK  "item.insufficient_stock"
-#define ERR_ITEM_LOT_REQUIRED        "item.lot_required"
-#define ERR_ITEM_QUANTITY_PRECISION  "item.quantity_precision"
-#define ERR_ITEM_UNIT_INACTIVE       "item.unit_inactive"
-#define ERR_ITEM_UNIT_NOT_FOUND      "item.unit_not_found"
-#define ERR_LOT_EXPIRED              "lot.expired"
+#define ERR_ITEM_INSUFFICIENT_STOCK "item.insufficient_stock"
+#define ERR_ITEM_LOT_REQUIRED "item.lot_required"
+#define ERR_ITEM_QUANTITY_PRECISION "item.quantity_precision"
+#define ERR_ITEM_UNIT_INACTIVE "item.unit_inactive"
+#define ERR_ITEM_UNIT_NOT_FOUND "item.unit_not_found"
+#define ERR_LOT_EXPIRED "lot.expired"
 
 /* Quantities are whole ten-thousandths of the item's base unit: 25000 is 2.5. At most
  * 99,999,999,999.9999. */

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Codes of this module that others answer with. */
-#define ERR_LOCATION_INACTIVE                "location.inactive"
+#define ERR_LOCATION_INACTIVE "location.inactive"
 #define ERR_LOCATION_CLOUD_PRINTING_DISABLED "location.cloud_printing_disabled"
 
 enum wharf_location_flag {

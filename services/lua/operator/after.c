@@ -22,7 +22,7 @@ const char operator_job_policy[] = "{\"retries\": 3, \"backoff\": {\"first\": \"
 
 /* ---- asking ---- */
 
-static bool too_deep(const struct wharf_req *req, const struct lua_hook *hook, int depth)
+static bool after_too_deep(const struct wharf_req *req, const struct lua_hook *hook, int depth)
 {
     if (depth < DEPTH_MAX)
         return false;
@@ -82,7 +82,7 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
         struct job_order order = {.job = "wharf.lua_hook",
             .key = w->id.n > JOB_KEY_MAX ? (wharf_str){w->id.p, JOB_KEY_MAX} : w->id};
 
-        if (too_deep(req, list->items[i], req->depth))
+        if (after_too_deep(req, list->items[i], req->depth))
             continue;
         location = record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec);
         if (!change.n)
@@ -96,7 +96,7 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
     return s;
 }
 
-static unsigned lane_of(wharf_str s, int lanes)
+static unsigned after_lane_of(wharf_str s, int lanes)
 {
     uint32_t h = wharf_hash32(WHARF_HASH32_START, s.p, s.n);
 
@@ -113,8 +113,8 @@ static wharf_str event_key(struct wharf_req *req, const struct lua_hook *h, cons
     if (h->order == ORDER_HOOK)
         return str_z(h->name);
     if (h->at_once)
-        return arena_printf(
-            req->arena, "%s/%u", h->name, lane_of(h->order == ORDER_ROW ? row : e->id, h->at_once));
+        return arena_printf(req->arena, "%s/%u", h->name,
+            after_lane_of(h->order == ORDER_ROW ? row : e->id, h->at_once));
     return h->order == ORDER_ROW ? row : str_z("");
 }
 
@@ -154,7 +154,7 @@ bool operator_events(struct wharf_req *req, struct event *const *events, size_t 
             const wharf_event *e = &events[i]->pub;
 
             if (!events[i]->type || !event_matches(events[i]->type, e->type, h->pattern) ||
-                too_deep(req, h, (int)e->depth))
+                after_too_deep(req, h, (int)e->depth))
                 continue;
             orders[n_orders++] = (struct job_order){.job = "wharf.lua_hook",
                 .organization = e->organization,
@@ -209,7 +209,7 @@ static bool tried_again(const struct sandbox_error *e)
     }
 }
 
-static wharf_status run(struct wharf_req *req, struct lua_generation *g,
+static wharf_status after_run(struct wharf_req *req, struct lua_generation *g,
     const struct lua_hook *hook, struct hook_call *call)
 {
     struct sandbox_error e;
@@ -270,19 +270,19 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
         tell_gone(req);
     } else if (event.n) {
         if (event_input(req, hook, event, &call))
-            s = run(req, g, hook, &call);
+            s = after_run(req, g, hook, &call);
         else if (req->problems.n)
             s = WHARF_UNAVAILABLE;
     } else if (due) {
         call.context = operator_context(req, hook, str_z(""), str_z(""));
         if (schedule_tick(req, hook, due, &call.arg))
-            s = run(req, g, hook, &call);
+            s = after_run(req, g, hook, &call);
     } else {
         req->depth = (int)json_int_or(req->body, "depth", 0);
         call.arg = jw_text(req->arena, json_get(req->body, "change"));
         call.context = jw_text(req->arena, json_get(req->body, "context"));
         call.location = json_text_or(json_get(req->body, "context"), "location_id", "");
-        s = run(req, g, hook, &call);
+        s = after_run(req, g, hook, &call);
     }
     generation_unref(g);
     return s;

@@ -83,7 +83,7 @@ void operator_shown(struct wharf_req *req, struct jw *w)
         jw_str(w, "remote_addr", head->remote_addr);
 }
 
-static wharf_str request_text(struct wharf_req *req, int status)
+static wharf_str around_request_text(struct wharf_req *req, int status)
 {
     struct buf out;
     struct jw w;
@@ -113,7 +113,7 @@ static wharf_str request_text(struct wharf_req *req, int status)
 
 /* Tells whether a header is one that the server says itself, or that would say something of the
  * connection. */
-static bool is_ours(wharf_str name)
+static bool around_is_ours(wharf_str name)
 {
     static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "te",
         "trailer", "transfer-encoding", "upgrade", "content-length", "content-type",
@@ -185,7 +185,7 @@ const char *operator_headers(struct wharf_req *req, const struct wharf_json *hea
                 "printable ASCII characters",
                 STR_ARG(h->key))
                 .p;
-        if (is_ours(h->key))
+        if (around_is_ours(h->key))
             return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key))
                 .p;
     }
@@ -225,7 +225,7 @@ bool operator_asks_response(struct wharf_req *req)
 }
 
 /* Takes what a hook returned: nothing, or {headers = {…}}. Returns NULL, or what is wrong. */
-static const char *take_result(struct wharf_req *req, wharf_str text)
+static const char *around_take_result(struct wharf_req *req, wharf_str text)
 {
     struct json_error bad;
     const struct wharf_json *v = text.n ? json_parse(req->arena, text, &bad) : NULL;
@@ -239,11 +239,11 @@ static const char *take_result(struct wharf_req *req, wharf_str text)
     return headers->type == JSON_OBJECT ? operator_headers(req, headers) : NULL;
 }
 
-static bool call(
+static bool around_call(
     struct wharf_req *req, const struct lua_hook *hook, int status, struct sandbox_error *e)
 {
     struct hook_call call = {.hook = hook,
-        .arg = request_text(req, status),
+        .arg = around_request_text(req, status),
         .context = operator_context(req, hook, str_z(""), str_z(""))};
     struct buf result;
     const char *problem;
@@ -252,7 +252,7 @@ static bool call(
     buf_init(&result, RESULT_BYTES);
     call.result = &result;
     good = generation_call(operator_hold(req), req, &call, NULL, e);
-    problem = good ? take_result(req, arena_dup_str(req->arena, buf_str(&result))) : NULL;
+    problem = good ? around_take_result(req, arena_dup_str(req->arena, buf_str(&result))) : NULL;
     buf_done(&result);
     if (problem) {
         *e = (struct sandbox_error){.end = SANDBOX_RAISED};
@@ -262,7 +262,7 @@ static bool call(
     return good && !problem;
 }
 
-static void failed(struct wharf_req *req, const struct lua_hook *hook)
+static void around_failed(struct wharf_req *req, const struct lua_hook *hook)
 {
     if (!hook->ignore)
         req_fail(req, ERR_WORKFLOW_HOOK_FAILED, NULL,
@@ -276,13 +276,13 @@ void operator_request(struct wharf_req *req)
     struct sandbox_error e;
 
     for (size_t i = 0; i < list->n && !req->problems.n; i++) {
-        if (call(req, list->items[i], 0, &e))
+        if (around_call(req, list->items[i], 0, &e))
             continue;
         if (e.end == SANDBOX_REJECTED) {
             operator_rejected(req, &e);
         } else {
             operator_failed(req, list->items[i], &e);
-            failed(req, list->items[i]);
+            around_failed(req, list->items[i]);
         }
     }
 }
@@ -304,7 +304,7 @@ void operator_response(struct wharf_req *req)
     for (size_t i = 0; i < list->n; i++) {
         const struct lua_hook *hook = list->items[i];
 
-        if (call(req, hook, status, &e))
+        if (around_call(req, hook, status, &e))
             continue;
         if (e.end != SANDBOX_REJECTED || !may_refuse(req))
             operator_failed(req, hook, &e);
@@ -313,6 +313,6 @@ void operator_response(struct wharf_req *req)
         if (e.end == SANDBOX_REJECTED)
             operator_rejected(req, &e);
         else
-            failed(req, hook);
+            around_failed(req, hook);
     }
 }

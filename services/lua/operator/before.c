@@ -9,7 +9,7 @@
 
 enum { INPUT_BYTES = 64 << 20 };
 
-static void text_if_any(struct jw *w, const char *key, wharf_str text)
+static void before_text_if_any(struct jw *w, const char *key, wharf_str text)
 {
     if (text.n)
         jw_str(w, key, text);
@@ -31,9 +31,9 @@ wharf_str operator_context(
     jw_z(&w, "hook", hook->name);
     jw_int(&w, "depth", req->depth);
     jw_close(&w, '}');
-    text_if_any(&w, "organization_id", who ? who->organization : str_z(""));
-    text_if_any(&w, "location_id", location);
-    text_if_any(&w, "event_id", event);
+    before_text_if_any(&w, "organization_id", who ? who->organization : str_z(""));
+    before_text_if_any(&w, "location_id", location);
+    before_text_if_any(&w, "event_id", event);
     if (who && who->actor_id.n) { /* an unknown key has no actor */
         jw_open(&w, "actor", '{');
         jw_str(&w, "type", who->actor_type);
@@ -78,7 +78,7 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
 
 /* Handles a hook that failed or refused. Returns WHARF_OK when the write goes on as if it had not
  * been called. */
-static wharf_status not_good(
+static wharf_status before_not_good(
     struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED)
@@ -92,7 +92,7 @@ static wharf_status not_good(
         req->request_id);
 }
 
-static wharf_status run_one(struct wharf_req *req, struct lua_generation *g, struct write *w,
+static wharf_status before_run_one(struct wharf_req *req, struct lua_generation *g, struct write *w,
     const struct lua_hook *hook, bool *ret_changed)
 {
     wharf_str location = write_location(w),
@@ -115,13 +115,13 @@ static wharf_status run_one(struct wharf_req *req, struct lua_generation *g, str
                 : NULL;
     buf_done(&kept);
     if (!good)
-        return not_good(req, hook, &e);
+        return before_not_good(req, hook, &e);
     if (!input || json_equal(input, w->body))
         return WHARF_OK;
     if (!json_is(input, JSON_OBJECT)) {
         e = (struct sandbox_error){
             .end = SANDBOX_RAISED, .message = "change.input must stay a table of fields"};
-        return not_good(req, hook, &e);
+        return before_not_good(req, hook, &e);
     }
     w->body = input;
     *ret_changed = true;
@@ -139,6 +139,6 @@ wharf_status operator_before(struct wharf_req *req, struct write *w, bool *ret_c
         return WHARF_OK;
     list = &g->before[hook_place(g->engine, w->res, w->op)];
     for (size_t i = 0; i < list->n && s == WHARF_OK; i++)
-        s = run_one(req, g, w, list->items[i], ret_changed);
+        s = before_run_one(req, g, w, list->items[i], ret_changed);
     return s;
 }

@@ -32,7 +32,8 @@ static void state_free(struct hook_state *st)
 
 /* Tells the problem of a file, without secrets: what it says while it is loaded may have one in
  * it. */
-static void tell(const struct hook_state *st, struct hook_problem *p, const struct sandbox_error *e)
+static void generation_tell(
+    const struct hook_state *st, struct hook_problem *p, const struct sandbox_error *e)
 {
     wharf_str text = hook_message(st->gen->engine->config, st->arena, e);
 
@@ -53,7 +54,7 @@ static bool load_files(struct hook_state *st, struct hook_problem *ret_problem)
          * requires it */
         if (f->module ? sandbox_compile(st->sb, f->name, &e) : sandbox_load(st->sb, f->name, &e))
             continue;
-        tell(st, ret_problem, &e);
+        generation_tell(st, ret_problem, &e);
         if (!ret_problem->file[0])
             snprintf(ret_problem->file, sizeof(ret_problem->file), "%s.lua", f->name);
         return false;
@@ -101,7 +102,7 @@ static struct hook_state *state_new(
     return st;
 }
 
-static void give_back(struct lua_generation *g, struct hook_state *st)
+static void generation_give_back(struct lua_generation *g, struct hook_state *st)
 {
     st->req = NULL;
     pthread_mutex_lock(&g->lock);
@@ -112,7 +113,8 @@ static void give_back(struct lua_generation *g, struct hook_state *st)
 
 /* Takes a state. A hook that calls the API may have other hooks run on the same thread: they get a
  * state of their own. */
-static struct hook_state *take(struct lua_generation *g, struct hook_problem *ret_problem)
+static struct hook_state *generation_take(
+    struct lua_generation *g, struct hook_problem *ret_problem)
 {
     struct hook_state *st;
 
@@ -142,7 +144,7 @@ static void add_to(struct arena *a, struct hook_list *list, struct lua_hook *hoo
     list->items[list->n++] = hook;
 }
 
-static struct hook_list *list_of(struct lua_generation *g, const struct lua_hook *h)
+static struct hook_list *generation_list_of(struct lua_generation *g, const struct lua_hook *h)
 {
     switch (h->phase) {
     case PHASE_BEFORE:
@@ -163,7 +165,7 @@ static struct hook_list *list_of(struct lua_generation *g, const struct lua_hook
     return &g->responses;
 }
 
-static void by_order(struct hook_list *list)
+static void generation_by_order(struct hook_list *list)
 {
     if (list->n > 1)
         qsort(list->items, list->n, sizeof(struct lua_hook *), by_priority);
@@ -178,16 +180,16 @@ static void sort_hooks(struct lua_generation *g)
     for (size_t i = 0; i < g->n_hooks; i++) {
         struct lua_hook *h = g->hooks[i];
 
-        add_to(g->arena, list_of(g, h), h, g->n_hooks);
+        add_to(g->arena, generation_list_of(g, h), h, g->n_hooks);
         if (g->engine->board)
             h->stats = board_hook(g->engine->board, h->name);
     }
     for (size_t i = 0; i < places; i++) {
-        by_order(&g->before[i]);
-        by_order(&g->after[i]);
+        generation_by_order(&g->before[i]);
+        generation_by_order(&g->after[i]);
     }
-    by_order(&g->requests);
-    by_order(&g->responses);
+    generation_by_order(&g->requests);
+    generation_by_order(&g->responses);
 }
 
 const char *hook_phase_name(enum hook_phase phase)
@@ -241,7 +243,7 @@ struct lua_generation *generation_load(const struct engine *e, struct arena *a,
             generation_unref(g);
             return NULL;
         }
-        give_back(g, st);
+        generation_give_back(g, st);
     }
     sort_hooks(g);
     routes_link(g);
@@ -289,7 +291,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     struct buf *ret_kept, struct sandbox_error *ret_error)
 {
     struct hook_problem problem;
-    struct hook_state *st = take(g, &problem);
+    struct hook_state *st = generation_take(g, &problem);
     int64_t started_us = clock_monotonic_us();
     bool good;
 
@@ -323,7 +325,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
          * it is needed */
         state_free(st);
     else
-        give_back(g, st);
+        generation_give_back(g, st);
     if (call->hook->stats)
         board_hook_count(call->hook->stats, good || ret_error->end == SANDBOX_REJECTED,
             clock_monotonic_us() - started_us);

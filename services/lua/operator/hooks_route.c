@@ -16,7 +16,8 @@ static int64_t errors_of(const struct lua_hook *h)
     return h->stats ? (int64_t)atomic_load(&h->stats->errors) : 0;
 }
 
-static void write_file(struct jw *w, const struct lua_generation *g, const struct hook_file *f)
+static void hooks_route_write_file(
+    struct jw *w, const struct lua_generation *g, const struct hook_file *f)
 {
     char name[SANDBOX_NAME_MAX + 8];
     int64_t n = 0, errors = 0;
@@ -46,7 +47,7 @@ static void write_ms(struct wharf_req *req, const char *key, const struct lua_ho
         jw_null(&req->reply.w, key);
 }
 
-static void write_hook(struct wharf_req *req, const struct lua_hook *h)
+static void hooks_route_write_hook(struct wharf_req *req, const struct lua_hook *h)
 {
     struct jw *w = &req->reply.w;
 
@@ -88,7 +89,7 @@ static void write_trouble(struct wharf_req *req)
     jw_close(&reply->w, '}');
 }
 
-static wharf_status show(struct wharf_req *req, void *arg)
+static wharf_status hooks_route_show(struct wharf_req *req, void *arg)
 {
     struct req_reply *reply = &req->reply;
     const struct board *b = req->engine->board;
@@ -103,11 +104,11 @@ static wharf_status show(struct wharf_req *req, void *arg)
     jw_z(&reply->w, "loaded_at", iso);
     jw_open(&reply->w, "files", '[');
     for (size_t i = 0; i < g->folder.n; i++)
-        write_file(&reply->w, g, &g->folder.files[i]);
+        hooks_route_write_file(&reply->w, g, &g->folder.files[i]);
     jw_close(&reply->w, ']');
     jw_open(&reply->w, "hooks", '[');
     for (size_t i = 0; i < g->n_hooks; i++)
-        write_hook(req, g->hooks[i]);
+        hooks_route_write_hook(req, g->hooks[i]);
     jw_close(&reply->w, ']');
     write_trouble(req);
     jw_close(&reply->w, '}');
@@ -118,12 +119,12 @@ static wharf_status reload(struct wharf_req *req, void *arg)
 {
     operator_reload(req->engine->operator_lua, RELOAD_WAIT_US);
     operator_release(req); /* what came of it is told, not what this request began with */
-    return show(req, arg);
+    return hooks_route_show(req, arg);
 }
 
 void lua_hooks_routes_add(struct wharf_decl *d)
 {
-    const wharf_route get = {ROUTE_LUA_HOOKS, .handler = show};
+    const wharf_route get = {ROUTE_LUA_HOOKS, .handler = hooks_route_show};
     const wharf_route again = {ROUTE_LUA_HOOKS_RELOAD, .handler = reload};
 
     decl_own_route(d, &get);

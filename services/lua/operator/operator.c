@@ -18,7 +18,7 @@ static const char default_dir[] = "/etc/wharf/lua-hooks";
 
 /* Returns the newest generation. The caller holds the lock. All workers change over with one store
  * on the board; each sees it here. */
-static struct lua_generation *newest(struct operator_lua *o)
+static struct lua_generation *operator_newest(struct operator_lua *o)
 {
     uint64_t wanted = atomic_load(&o->board->hooks_active);
 
@@ -35,7 +35,7 @@ struct lua_generation *operator_current(struct operator_lua *o)
     struct lua_generation *g;
 
     pthread_mutex_lock(&o->lock);
-    g = newest(o);
+    g = operator_newest(o);
     generation_ref(g);
     pthread_mutex_unlock(&o->lock);
     return g;
@@ -71,7 +71,7 @@ bool operator_wants(const struct wharf_req *req, const struct resource *res, uin
     if (!o)
         return false;
     pthread_mutex_lock(&o->lock);
-    g = newest(o);
+    g = operator_newest(o);
     wants = g->before[hook_place(e, res, op)].n || g->after[hook_place(e, res, op)].n;
     pthread_mutex_unlock(&o->lock);
     return wants;

@@ -59,7 +59,7 @@ static const char *api_problem(const struct hook_state *st, wharf_str organizati
 
 /* Returns a key for a write: what a job writes again when it is tried again has the same key; its
  * id is the request's. */
-static wharf_str write_key(struct hook_state *st)
+static wharf_str operator_asked_write_key(struct hook_state *st)
 {
     if (!st->req->job)
         return str_z("");
@@ -105,7 +105,7 @@ enum sandbox_answer asked_api(
             return SANDBOX_MISTAKE;
         call.key_is_ours = !call.idempotency_key.p;
         if (call.key_is_ours)
-            call.idempotency_key = write_key(st);
+            call.idempotency_key = operator_asked_write_key(st);
     }
     st->api_calls++;
     if (str_eqz(op, "api.post"))
@@ -159,7 +159,7 @@ static enum sandbox_answer give_value(
     return SANDBOX_GIVEN;
 }
 
-static const struct wharf_json *table_of(const struct config *c, const char *name)
+static const struct wharf_json *operator_asked_table_of(const struct config *c, const char *name)
 {
     return c ? json_get(c->module_settings, name) : NULL;
 }
@@ -167,7 +167,7 @@ static const struct wharf_json *table_of(const struct config *c, const char *nam
 enum sandbox_answer asked_config(const struct hook_state *st, struct arena *a,
     const struct wharf_json *args, wharf_str *ret_text)
 {
-    const struct wharf_json *v = table_of(st->gen->engine->config, "hook_settings");
+    const struct wharf_json *v = operator_asked_table_of(st->gen->engine->config, "hook_settings");
     wharf_str path = json_text_or(args, "key", "");
 
     while (v && path.n) {
@@ -185,7 +185,7 @@ enum sandbox_answer asked_config(const struct hook_state *st, struct arena *a,
 enum sandbox_answer asked_secret(const struct hook_state *st, struct arena *a,
     const struct wharf_json *args, wharf_str *ret_text)
 {
-    const struct wharf_json *all = table_of(st->gen->engine->config, "hook_secrets");
+    const struct wharf_json *all = operator_asked_table_of(st->gen->engine->config, "hook_secrets");
     wharf_str key = json_text_or(args, "key", "");
 
     for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
@@ -199,7 +199,7 @@ enum sandbox_answer asked_secret(const struct hook_state *st, struct arena *a,
 /* Returns the values of hook_secrets, prepared. */
 static const struct hide_list *hook_secrets(const struct config *c, struct arena *a)
 {
-    const struct wharf_json *all = table_of(c, "hook_secrets");
+    const struct wharf_json *all = operator_asked_table_of(c, "hook_secrets");
     size_t n = 0;
     wharf_str *names, *values;
 

@@ -23,7 +23,7 @@ struct reading {
     wharf_str problem;
 };
 
-static bool refuse(struct reading *r, const char *file, const char *why)
+static bool operator_folder_refuse(struct reading *r, const char *file, const char *why)
 {
     r->problem = arena_printf(r->a, "%s: %s", file, why);
     return false;
@@ -62,30 +62,30 @@ static void digest(struct hook_file *file)
     sodium_bin2hex(file->sha256, sizeof(file->sha256), sum, sizeof(sum));
 }
 
-static bool add_file(
+static bool operator_folder_add_file(
     struct reading *r, const char *path, const char *shown, const char *name, bool module)
 {
     struct hook_file *file = &r->f->files[r->f->n];
     struct stat st;
 
     if (r->f->n == HOOK_FILES_MAX)
-        return refuse(r, shown, "is one file too many; a folder has room for 500");
+        return operator_folder_refuse(r, shown, "is one file too many; a folder has room for 500");
     if (strlen(name) > SANDBOX_NAME_MAX)
-        return refuse(r, shown, "has a name longer than 50 bytes");
+        return operator_folder_refuse(r, shown, "has a name longer than 50 bytes");
     if (stat(path, &st) != 0)
-        return errno == ENOENT
-                   ? true
-                   : refuse(r, shown, "can't be read; give the server's user the right to");
+        return errno == ENOENT ? true
+                               : operator_folder_refuse(r, shown,
+                                     "can't be read; give the server's user the right to");
     if (!S_ISREG(st.st_mode))
         return true;
     if (st.st_mode & S_IWOTH)
-        return refuse(r, shown, "may be written by everybody; chmod o-w it");
+        return operator_folder_refuse(r, shown, "may be written by everybody; chmod o-w it");
     *file = (struct hook_file){
         .name = name, .module = module, .text = file_read(path, HOOK_FILE_BYTES, r->a)};
     if (!file->text.p)
-        return refuse(r, shown, "can't be read, or is larger than 256 KiB");
+        return operator_folder_refuse(r, shown, "can't be read, or is larger than 256 KiB");
     if (!utf8_valid(file->text.p, file->text.n) || memchr(file->text.p, 0, file->text.n))
-        return refuse(r, shown, "is not a text in UTF-8");
+        return operator_folder_refuse(r, shown, "is not a text in UTF-8");
     digest(file);
     r->f->n++;
     return true;
@@ -93,14 +93,14 @@ static bool add_file(
 
 /* ---- folders ---- */
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int operator_folder_by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static bool read_dir(struct reading *r, const char *dir, const char *prefix, int depth);
 
-static bool read_entry(
+static bool operator_folder_read_entry(
     struct reading *r, const char *dir, const char *prefix, const char *name, int depth)
 {
     size_t n = stem(name);
@@ -113,10 +113,11 @@ static bool read_entry(
         module = (char *)arena_printf(r->a, "%s%.*s", prefix, (int)n, name).p;
         for (char *c = module; *c; c++)
             *c = *c == '/' ? '.' : *c;
-        return add_file(r, path, shown, module, depth > 0);
+        return operator_folder_add_file(r, path, shown, module, depth > 0);
     }
     if (n)
-        return refuse(r, shown, "names of hook files have letters, digits, - and _ only");
+        return operator_folder_refuse(
+            r, shown, "names of hook files have letters, digits, - and _ only");
     if (ignored(name) || depth == DEPTH_MAX || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
         !good_word(name, strlen(name)))
         return true;
@@ -127,16 +128,17 @@ static bool read_entry(
 static bool read_dir(struct reading *r, const char *dir, const char *prefix, int depth)
 {
     struct dirent **entries;
-    int n = scandir(dir, &entries, NULL, by_name);
+    int n = scandir(dir, &entries, NULL, operator_folder_by_name);
     bool good = true;
 
     if (n < 0)
-        return errno == ENOENT || errno == ENOTDIR ? true
-                                                   : refuse(r, dir, "the folder can't be read");
+        return errno == ENOENT || errno == ENOTDIR
+                   ? true
+                   : operator_folder_refuse(r, dir, "the folder can't be read");
     for (int files = 1; files >= 0; files--) {
         for (int i = 0; good && i < n; i++) {
             if ((stem(entries[i]->d_name) != 0) == (files == 1))
-                good = read_entry(r, dir, prefix, entries[i]->d_name, depth);
+                good = operator_folder_read_entry(r, dir, prefix, entries[i]->d_name, depth);
         }
     }
     for (int i = 0; i < n; i++)
@@ -196,7 +198,7 @@ static bool names_once(struct reading *r)
     for (size_t i = 0; i < r->f->n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (!strcmp(r->f->files[i].name, r->f->files[k].name))
-                return refuse(
+                return operator_folder_refuse(
                     r, r->f->files[i].name, "is there twice, from a plugin and from the operator");
         }
     }

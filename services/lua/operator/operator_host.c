@@ -191,7 +191,8 @@ static enum sandbox_answer answer_op(
 
 /* Answers one op. The request's memory of it is free again when it was answered: a hook may ask as
  * often as it likes. */
-static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
+static enum sandbox_answer operator_host_call(
+    void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
     enum sandbox_answer answer;
@@ -210,18 +211,18 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
     return answer;
 }
 
-static int64_t now_us(void *arg)
+static int64_t operator_host_now_us(void *arg)
 {
     (void)arg;
     return clock_now_us();
 }
 
-static void random_of(void *arg, void *p, size_t n)
+static void operator_host_random_of(void *arg, void *p, size_t n)
 {
     random_bytes(p, n);
 }
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool operator_host_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     struct hook_state *st = arg;
     char *bytes;
@@ -233,12 +234,14 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-const struct sandbox_host hook_host = {
-    .call = call, .now_us = now_us, .random = random_of, .zone = zone};
+const struct sandbox_host hook_host = {.call = operator_host_call,
+    .now_us = operator_host_now_us,
+    .random = operator_host_random_of,
+    .zone = operator_host_zone};
 
 /* ---- wharf.db ---- */
 
-static void add_value(struct jw *w, const PGresult *r, int row, int column)
+static void operator_host_add_value(struct jw *w, const PGresult *r, int row, int column)
 {
     const char *name = PQfname(r, column);
     wharf_str text = {PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
@@ -269,7 +272,7 @@ static void add_value(struct jw *w, const PGresult *r, int row, int column)
     jw_str(w, name, text);
 }
 
-static void add_rows(struct buf *out, const PGresult *r)
+static void operator_host_add_rows(struct buf *out, const PGresult *r)
 {
     struct jw w;
 
@@ -278,7 +281,7 @@ static void add_rows(struct buf *out, const PGresult *r)
     for (int i = 0; i < PQntuples(r); i++) {
         jw_open(&w, NULL, '{');
         for (int k = 0; k < PQnfields(r); k++)
-            add_value(&w, r, i, k);
+            operator_host_add_value(&w, r, i, k);
         jw_close(&w, '}');
     }
     jw_close(&w, ']');
@@ -294,7 +297,7 @@ static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
     if (exec)
         buf_addf(out, "[%s,", *PQcmdTuples((PGresult *)r) ? PQcmdTuples((PGresult *)r) : "0");
     if (!exec || PQnfields(r))
-        add_rows(out, r);
+        operator_host_add_rows(out, r);
     else
         BUF_LIT(out, "[]");
     if (exec)
@@ -303,7 +306,7 @@ static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
 }
 
 /* Writes what PostgreSQL says after "ERROR:  ", without the lines about where. */
-static void first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
+static void operator_host_first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
 {
     const char *text = strstr(e->message, ":  ");
 
@@ -338,7 +341,7 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
     else if (r)
         rows = rows_json(st, r, exec);
     else if (e.status != DB_OK)
-        first_line(&e, ret_problem);
+        operator_host_first_line(&e, ret_problem);
     if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
         snprintf(ret_problem, PROBLEM_BYTES,
             "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns");

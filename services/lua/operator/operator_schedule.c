@@ -33,7 +33,7 @@ bool schedule_tick(
     return true;
 }
 
-static struct sql_arg time_arg(struct wharf_req *req, int64_t us)
+static struct sql_arg operator_schedule_time_arg(struct wharf_req *req, int64_t us)
 {
     wharf_str text = time_iso(req->arena, us);
 
@@ -49,8 +49,8 @@ static bool planned_until(struct wharf_req *req, const struct lua_hook *hook, in
         "greatest(o.until_at, $2::timestamptz) FROM wharf.hook_plan o WHERE o.hook = $3::text), "
         "$2::timestamptz) ON CONFLICT (hook) DO UPDATE SET hook = p.hook RETURNING (extract(epoch "
         "FROM p.until_at) * 1000000)::bigint";
-    struct sql_arg args[] = {
-        {hook->mark.p, hook->mark.n}, time_arg(req, req->now_us), {hook->name, strlen(hook->name)}};
+    struct sql_arg args[] = {{hook->mark.p, hook->mark.n},
+        operator_schedule_time_arg(req, req->now_us), {hook->name, strlen(hook->name)}};
     PGresult *r = req_query(req, sql, args, 3);
 
     if (r)
@@ -74,7 +74,7 @@ static wharf_str due_args(struct wharf_req *req, const struct lua_hook *hook, in
     return text;
 }
 
-static bool enqueue(
+static bool operator_schedule_enqueue(
     struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
 {
     PGresult *r = req_query(req,
@@ -111,7 +111,7 @@ static bool plan(struct wharf_req *req, const struct lua_hook *hook)
         "UPDATE wharf.hook_plan SET until_at = $2::timestamptz WHERE hook = $1";
     int64_t until = req->now_us + AHEAD_US, from = 0, due[DUE_MAX];
     size_t n = 0;
-    struct sql_arg args[] = {{hook->mark.p, hook->mark.n}, time_arg(req, until)};
+    struct sql_arg args[] = {{hook->mark.p, hook->mark.n}, operator_schedule_time_arg(req, until)};
 
     if (!planned_until(req, hook, &from))
         return false;
@@ -122,7 +122,7 @@ static bool plan(struct wharf_req *req, const struct lua_hook *hook)
     while (
         n < DUE_MAX && host_cron.next(hook->pattern, hook->zone, from, &due[n]) && due[n] <= until)
         from = due[n++];
-    if (n && !enqueue(req, hook, due, n))
+    if (n && !operator_schedule_enqueue(req, hook, due, n))
         return false;
     return from > until || req_query(req, sql, args, 2) != NULL;
 }

@@ -53,7 +53,7 @@ static const char list_sql[] = /* $2 prefix, $4 how many */
 
 /* ---- values ---- */
 
-static struct sql_arg arg_of(wharf_str s)
+static struct sql_arg operator_store_arg_of(wharf_str s)
 {
     return (struct sql_arg){s.p, s.n};
 }
@@ -72,7 +72,7 @@ static struct sql_arg json_arg(
     buf_init(&out, 1 << 22);
     jw_init(&w, &out);
     jw_value(&w, NULL, v);
-    arg = arg_of(arena_dup_str(req->arena, buf_str(&out)));
+    arg = operator_store_arg_of(arena_dup_str(req->arena, buf_str(&out)));
     buf_done(&out);
     return arg;
 }
@@ -84,7 +84,7 @@ static struct sql_arg int_arg(
 
     if (!json_int(json_get(args, name), &i))
         return (struct sql_arg){NULL, 0};
-    return arg_of(arena_printf(req->arena, "%lld", (long long)i));
+    return operator_store_arg_of(arena_printf(req->arena, "%lld", (long long)i));
 }
 
 struct asking {
@@ -96,12 +96,12 @@ struct asking {
 
 /* Asks with the first three and up to three more. Returns false when the database can't be asked,
  * or refused the value. */
-static bool ask(
+static bool operator_store_ask(
     struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
 {
     struct wharf_req *req = k->req;
-    struct sql_arg args[6] = {arg_of(req->access.who->access.organization), arg_of(key),
-        arg_of(time_iso(req->arena, req->now_us))};
+    struct sql_arg args[6] = {operator_store_arg_of(req->access.who->access.organization),
+        operator_store_arg_of(key), operator_store_arg_of(time_iso(req->arena, req->now_us))};
     size_t problems = req->problems.n;
 
     for (size_t i = 0; i < n_more; i++)
@@ -111,14 +111,15 @@ static bool ask(
     return k->rows != NULL;
 }
 
-static enum sandbox_answer away(const struct asking *k)
+static enum sandbox_answer operator_store_away(const struct asking *k)
 {
     *k->ret_text = WHARF_S(
         "{\"code\":\"overloaded\",\"message\":\"the store can't be reached at the moment\"}");
     return SANDBOX_ENDED;
 }
 
-static enum sandbox_answer give(const struct asking *k, const char *member, const char *value)
+static enum sandbox_answer operator_store_give(
+    const struct asking *k, const char *member, const char *value)
 {
     *k->ret_text = arena_printf(k->req->arena, "{\"%s\":%s}", member, value);
     return SANDBOX_GIVEN;
@@ -126,11 +127,11 @@ static enum sandbox_answer give(const struct asking *k, const char *member, cons
 
 static enum sandbox_answer done(const struct asking *k)
 {
-    return give(
+    return operator_store_give(
         k, "done", PQntuples(k->rows) && PQgetvalue(k->rows, 0, 0)[0] == 't' ? "true" : "false");
 }
 
-static enum sandbox_answer list(struct asking *k)
+static enum sandbox_answer operator_store_list(struct asking *k)
 {
     int64_t limit = json_int_or(k->args, "limit", 0);
     struct sql_arg more = int_arg(k->req, k->args, "limit");
@@ -138,15 +139,16 @@ static enum sandbox_answer list(struct asking *k)
     if (limit < 1 || limit > LIST_MAX)
         return host_mistake(
             k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"limit is 1 to 1000\"}");
-    if (!ask(k, list_sql, json_text_or(k->args, "prefix", ""), &more, 1))
-        return away(k);
+    if (!operator_store_ask(k, list_sql, json_text_or(k->args, "prefix", ""), &more, 1))
+        return operator_store_away(k);
     *k->ret_text = arena_dupz(k->req->arena, PQgetvalue(k->rows, 0, 0));
     return SANDBOX_GIVEN;
 }
 
 /* Reads the time to live in milliseconds; p NULL: the value stays. Returns false after a problem
  * was told. */
-static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_answer *ret_answer)
+static bool operator_store_ttl_of(
+    const struct asking *k, struct sql_arg *ret_ms, enum sandbox_answer *ret_answer)
 {
     const struct wharf_json *v = json_get(k->args, "ttl");
     double s = json_is(v, JSON_NUMBER) ? json_double(v) : ttl_max_s * 2;
@@ -160,20 +162,20 @@ static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_
             "most those of 100 years\"}");
         return false;
     }
-    *ret_ms = arg_of(arena_printf(k->req->arena, "%lld", (long long)(s * 1000)));
+    *ret_ms = operator_store_arg_of(arena_printf(k->req->arena, "%lld", (long long)(s * 1000)));
     return true;
 }
 
 /* Tells whether what is written fits; else a problem is told. Two calls at once may pass by one
  * value. */
-static bool fits(
+static bool operator_store_fits(
     struct asking *k, wharf_str key, struct sql_arg value, enum sandbox_answer *ret_answer)
 {
     if (!value.p || value.n > VALUE_MAX)
         *ret_answer = host_mistake(k->ret_text,
             "{\"code\":\"kv.too_large\",\"message\":\"a value has at most 64 KiB as JSON\"}");
-    else if (!ask(k, size_sql, key, NULL, 0))
-        *ret_answer = away(k);
+    else if (!operator_store_ask(k, size_sql, key, NULL, 0))
+        *ret_answer = operator_store_away(k);
     else if (strtoll(PQgetvalue(k->rows, 0, 0), NULL, 10) + (int64_t)(key.n + value.n) > STORE_MAX)
         *ret_answer = host_mistake(k->ret_text,
             "{\"code\":\"kv.full\",\"message\":\"the store of hooks holds at most 10 MiB for an "
@@ -184,17 +186,17 @@ static bool fits(
 }
 
 /* Tells why nothing was added. */
-static enum sandbox_answer not_added(struct asking *k, wharf_str key)
+static enum sandbox_answer operator_store_not_added(struct asking *k, wharf_str key)
 {
-    if (!ask(k, whole_sql, key, NULL, 0))
-        return away(k);
+    if (!operator_store_ask(k, whole_sql, key, NULL, 0))
+        return operator_store_away(k);
     return host_mistake(k->ret_text,
         PQntuples(k->rows)
             ? "{\"code\":\"param.invalid\",\"message\":\"the sum would be no number of 64 bits\"}"
             : "{\"code\":\"kv.not_a_number\",\"message\":\"the value is no whole number\"}");
 }
 
-static enum sandbox_answer incr(struct asking *k, wharf_str key)
+static enum sandbox_answer operator_store_incr(struct asking *k, wharf_str key)
 {
     struct sql_arg more[] = {int_arg(k->req, k->args, "by"), {NULL, 0}};
     enum sandbox_answer answer;
@@ -202,39 +204,42 @@ static enum sandbox_answer incr(struct asking *k, wharf_str key)
     if (!more[0].p)
         return host_mistake(k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"what is added "
                                          "is a whole number of 64 bits\"}");
-    if (!ttl_of(k, &more[1], &answer) || !fits(k, key, more[0], &answer))
+    if (!operator_store_ttl_of(k, &more[1], &answer) ||
+        !operator_store_fits(k, key, more[0], &answer))
         return answer;
-    if (!ask(k, incr_sql, key, more, 2))
-        return away(k);
+    if (!operator_store_ask(k, incr_sql, key, more, 2))
+        return operator_store_away(k);
     if (!PQntuples(k->rows))
-        return not_added(k, key);
-    return give(k, "value", PQgetvalue(k->rows, 0, 0));
+        return operator_store_not_added(k, key);
+    return operator_store_give(k, "value", PQgetvalue(k->rows, 0, 0));
 }
 
 /* Writes the value when it is what it was; when it was not there, as set does with if_absent. */
-static enum sandbox_answer cas(struct asking *k, wharf_str key, struct sql_arg value)
+static enum sandbox_answer operator_store_cas(struct asking *k, wharf_str key, struct sql_arg value)
 {
     bool absent = json_bool_or(k->args, "absent", false);
     struct sql_arg made[] = {value, {NULL, 0}, {"true", 4}};
     struct sql_arg changed[] = {value, json_arg(k->req, k->args, "old")};
 
-    return ask(k, absent ? set_sql : cas_sql, key, absent ? made : changed, absent ? 3 : 2)
+    return operator_store_ask(
+               k, absent ? set_sql : cas_sql, key, absent ? made : changed, absent ? 3 : 2)
                ? done(k)
-               : away(k);
+               : operator_store_away(k);
 }
 
-static enum sandbox_answer write_value(struct asking *k, wharf_str op, wharf_str key)
+static enum sandbox_answer operator_store_write_value(struct asking *k, wharf_str op, wharf_str key)
 {
     bool is_set = str_eqz(op, "kv.set"), absent = json_bool_or(k->args, "if_absent", false);
     struct sql_arg value = json_arg(k->req, k->args, is_set ? "value" : "new");
     struct sql_arg more[] = {value, {NULL, 0}, {absent ? "true" : "false", absent ? 4 : 5}};
     enum sandbox_answer answer;
 
-    if (!ttl_of(k, &more[1], &answer) || !fits(k, key, value, &answer))
+    if (!operator_store_ttl_of(k, &more[1], &answer) ||
+        !operator_store_fits(k, key, value, &answer))
         return answer;
     if (!is_set)
-        return cas(k, key, value);
-    return ask(k, set_sql, key, more, 3) ? done(k) : away(k);
+        return operator_store_cas(k, key, value);
+    return operator_store_ask(k, set_sql, key, more, 3) ? done(k) : operator_store_away(k);
 }
 
 enum sandbox_answer asked_kv(
@@ -244,19 +249,20 @@ enum sandbox_answer asked_kv(
     wharf_str key = json_text_or(args, "key", "");
 
     if (str_eqz(op, "kv.list"))
-        return list(&k);
+        return operator_store_list(&k);
     if (!key.n || key.n > KEY_MAX)
         return host_mistake(ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"a key is a text of 1 to 200 bytes\"}");
     if (str_eqz(op, "kv.set") || str_eqz(op, "kv.cas"))
-        return write_value(&k, op, key);
+        return operator_store_write_value(&k, op, key);
     if (str_eqz(op, "kv.incr"))
-        return incr(&k, key);
-    if (!ask(&k, str_eqz(op, "kv.delete") ? delete_sql : get_sql, key, NULL, 0))
-        return away(&k);
+        return operator_store_incr(&k, key);
+    if (!operator_store_ask(&k, str_eqz(op, "kv.delete") ? delete_sql : get_sql, key, NULL, 0))
+        return operator_store_away(&k);
     if (str_eqz(op, "kv.delete"))
         return done(&k);
-    return PQntuples(k.rows) ? give(&k, "value", PQgetvalue(k.rows, 0, 0)) : SANDBOX_GIVEN;
+    return PQntuples(k.rows) ? operator_store_give(&k, "value", PQgetvalue(k.rows, 0, 0))
+                             : SANDBOX_GIVEN;
 }
 
 /* ---- locks ---- */
@@ -273,7 +279,7 @@ static const char end_sql[] =
     "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND starts_with(token, "
     "$2::text || '.') AND $3::text <> ''";
 
-static enum sandbox_answer take(struct hook_state *st, struct asking *k)
+static enum sandbox_answer operator_store_take(struct hook_state *st, struct asking *k)
 {
     wharf_str name = json_text_or(k->args, "name", ""), token;
     int64_t ttl = json_int_or(k->args, "ttl_ms", TTL_MS), wait = json_int_or(k->args, "wait_ms", 0),
@@ -287,17 +293,18 @@ static enum sandbox_answer take(struct hook_state *st, struct asking *k)
     if (!st->locks)
         id_new("lock", k->req->now_us, st->lock_id);
     token = arena_printf(k->req->arena, "%s.%u", st->lock_id, st->locks);
-    more[0] = arg_of(token);
-    more[1] = arg_of(arena_printf(k->req->arena, "%lld", (long long)ttl));
+    more[0] = operator_store_arg_of(token);
+    more[1] = operator_store_arg_of(arena_printf(k->req->arena, "%lld", (long long)ttl));
     until = clock_monotonic_us() + wait * 1000;
     if (until > st->deadline_us)
         until = st->deadline_us;
     for (;;) {
-        if (!ask(k, take_sql, name, more, 2))
-            return away(k);
+        if (!operator_store_ask(k, take_sql, name, more, 2))
+            return operator_store_away(k);
         if (PQntuples(k->rows)) {
             st->locks++;
-            return give(k, "token", arena_printf(k->req->arena, "\"%s\"", token.p).p);
+            return operator_store_give(
+                k, "token", arena_printf(k->req->arena, "\"%s\"", token.p).p);
         }
         if (clock_monotonic_us() + LOCK_STEP_US > until)
             break;
@@ -317,9 +324,9 @@ enum sandbox_answer asked_lock(
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction "
             "nothing can be locked for others\"}");
     if (str_eqz(op, "lock.take"))
-        return take(st, &k);
-    if (!ask(&k, give_sql, json_text_or(args, "token", ""), NULL, 0))
-        return away(&k);
+        return operator_store_take(st, &k);
+    if (!operator_store_ask(&k, give_sql, json_text_or(args, "token", ""), NULL, 0))
+        return operator_store_away(&k);
     st->locks_given++;
     return SANDBOX_GIVEN;
 }
@@ -329,7 +336,7 @@ void asked_locks_end(struct hook_state *st)
     struct asking k = {.req = st->req};
 
     if (st->locks > st->locks_given) /* what can't be given back now ends by itself */
-        ask(&k, end_sql, (wharf_str){st->lock_id, strlen(st->lock_id)}, NULL, 0);
+        operator_store_ask(&k, end_sql, (wharf_str){st->lock_id, strlen(st->lock_id)}, NULL, 0);
 }
 
 bool store_expire(struct wharf_req *req)

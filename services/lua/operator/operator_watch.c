@@ -86,7 +86,8 @@ static bool agree(struct operator_lua *o, const struct lua_generation *g, int fd
 
 /* ---- loading ---- */
 
-static void refuse(struct operator_lua *o, uint64_t print, const struct hook_problem *p)
+static void operator_watch_refuse(
+    struct operator_lua *o, uint64_t print, const struct hook_problem *p)
 {
     struct board_worker *slot = &o->board->workers[o->slot];
     struct arena *a = arena_new(0);
@@ -105,7 +106,7 @@ static void refuse(struct operator_lua *o, uint64_t print, const struct hook_pro
 }
 
 /* Takes the generation over. Returns false when it is to be tried again. */
-static bool take_over(struct operator_lua *o, struct lua_generation *g, int fd)
+static bool operator_watch_take_over(struct operator_lua *o, struct lua_generation *g, int fd)
 {
     struct board_worker *slot = &o->board->workers[o->slot];
     bool agreed;
@@ -144,7 +145,7 @@ static uint64_t active_print(struct operator_lua *o)
     return print;
 }
 
-static void look(struct operator_lua *o, uint64_t *last, int fd)
+static void operator_watch_look(struct operator_lua *o, uint64_t *last, int fd)
 {
     struct arena *a = arena_new(0);
     struct hook_problem problem = {.line = 0};
@@ -154,7 +155,7 @@ static void look(struct operator_lua *o, uint64_t *last, int fd)
 
     if (!folder_read(a, &o->places, &folder, &text)) {
         snprintf(problem.message, sizeof(problem.message), "%s", text.p);
-        refuse(o, folder.print, &problem);
+        operator_watch_refuse(o, folder.print, &problem);
         *last = folder.print;
     } else if (folder.print != *last) {
         *last = folder.print;
@@ -164,11 +165,11 @@ static void look(struct operator_lua *o, uint64_t *last, int fd)
         } else {
             g = generation_load(o->engine, a, &folder, o->states, &problem);
             if (g) {
-                if (!take_over(o, g, fd))
+                if (!operator_watch_take_over(o, g, fd))
                     *last = 0;
                 generation_unref(g);
             } else {
-                refuse(o, folder.print, &problem);
+                operator_watch_refuse(o, folder.print, &problem);
             }
             return; /* the arena is the generation's */
         }
@@ -241,7 +242,7 @@ static void *watcher_main(void *arg)
     for (;;) {
         int fd = watch_all(o);
 
-        look(o, &last, fd); /* with the watch in place: nothing is missed between */
+        operator_watch_look(o, &last, fd); /* with the watch in place: nothing is missed between */
         if (wait_quiet(o, fd)) {
             if (fd >= 0)
                 close(fd);

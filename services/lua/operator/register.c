@@ -107,7 +107,8 @@ static wharf_str mark_of(const struct hook_state *st, const struct lua_hook *hoo
 }
 
 /* Notes a hook. Of the first state the hooks are noted; those of the others must be the same. */
-static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, int function)
+static void register_note(
+    lua_State *lua, struct hook_state *st, struct lua_hook *hook, int function)
 {
     struct lua_generation *g = st->gen;
     size_t nth = 1, i = st->n_functions;
@@ -183,7 +184,7 @@ static int register_write(lua_State *lua, enum hook_phase phase)
     hook.timeout_us = option_int(lua, 4, "timeout_ms", longest / 1000, 1, longest / 1000) * 1000;
     hook.ignore = option_ignore(lua, 4);
     if (hook.res)
-        note(lua, st, &hook, 3);
+        register_note(lua, st, &hook, 3);
     else if (st->first)
         tell_sleeping(lua, phase, resource, absent);
     return 0;
@@ -324,7 +325,7 @@ static int register_event(lua_State *lua)
     lua_settop(lua, 3);
     option_filter(lua, st, 3, 2);
     option_concurrency(lua, 3, &hook);
-    note(lua, st, &hook, 2);
+    register_note(lua, st, &hook, 2);
     return 0;
 }
 
@@ -347,7 +348,7 @@ static int register_schedule(lua_State *lua)
                                            : host_cron.problem(hook.pattern, hook.zone);
     if (problem)
         sandbox_raise(lua, "%s", problem);
-    note(lua, st, &hook, 2);
+    register_note(lua, st, &hook, 2);
     return 0;
 }
 
@@ -376,7 +377,7 @@ static int register_route(lua_State *lua)
         sandbox_raise(lua, "%s", problem);
     if (wish.left_out)
         return 0;
-    note(lua, st, &hook, 4);
+    register_note(lua, st, &hook, 4);
     return 0;
 }
 
@@ -392,7 +393,7 @@ static int register_around(lua_State *lua, enum hook_phase phase)
     hook.priority = (int)option_int(lua, 2, "priority", 0, -PRIORITY_MAX, PRIORITY_MAX);
     hook.cpu_us = option_int(lua, 2, "timeout_ms", AROUND_MS, 1, AROUND_MS) * 1000;
     hook.ignore = option_ignore(lua, 2);
-    note(lua, st, &hook, 1);
+    register_note(lua, st, &hook, 1);
     return 0;
 }
 

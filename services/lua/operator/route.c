@@ -104,7 +104,7 @@ static void body_schema_problem(void *arg, wharf_str path, const char *rule, wha
     t->text = arena_printf(t->a, "body, at %.*s: %.*s", STR_ARG(path), STR_ARG(message)).p;
 }
 
-static const struct wharf_json *object_of(const struct wharf_json *options, const char *name)
+static const struct wharf_json *route_object_of(const struct wharf_json *options, const char *name)
 {
     const struct wharf_json *v = json_get(options, name);
 
@@ -199,7 +199,7 @@ static const struct wharf_json *definition_of(
             jw_value(&w, copied[i], json_get(options, copied[i]));
     }
     put_unsaid(&w, a, hr, options);
-    put_query(&w, hr, object_of(options, "query"));
+    put_query(&w, hr, route_object_of(options, "query"));
     jw_close(&w, '}');
     parsed = json_parse(a, arena_dup_str(a, buf_str(&out)), &bad);
     buf_done(&out);
@@ -265,7 +265,7 @@ static const char *method_of(const char *method)
 static const char *body_read(
     struct arena *a, const struct wharf_json *options, struct hook_route *hr)
 {
-    const struct wharf_json *body = object_of(options, "body");
+    const struct wharf_json *body = route_object_of(options, "body");
     struct body_trouble trouble = {.a = a};
     struct json_error bad;
 
@@ -283,14 +283,14 @@ static const char *body_read(
     return trouble.text;
 }
 
-static const char *fill(struct arena *a, const struct wharf_json *options, struct hook_route *hr,
-    const struct engine *e)
+static const char *route_fill(struct arena *a, const struct wharf_json *options,
+    struct hook_route *hr, const struct engine *e)
 {
     struct route *r = &hr->route;
     const char *problem = scope_problem(e, json_text_or(options, "scope", ""), r);
 
     hr->list = json_bool_or(options, "list", false);
-    hr->filters = object_of(options, "filters");
+    hr->filters = route_object_of(options, "filters");
     hr->content_type = json_text_or(options, "content_type", "").n
                            ? json_text_or(options, "content_type", "").p
                            : NULL;
@@ -338,7 +338,7 @@ const char *route_read(
         .handler = route_run,
         .arg = hr,
         .flags = WHARF_R_NO_TX | (json_bool_or(options, "raw", false) ? WHARF_R_RAW_BODY : 0)};
-    problem = fill(a, options, hr, st->gen->engine);
+    problem = route_fill(a, options, hr, st->gen->engine);
     if (!problem)
         problem = taken(st, wish);
     hr->route.definition = definition_of(a, hr, options);

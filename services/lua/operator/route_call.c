@@ -114,7 +114,7 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
 }
 
 /* Writes the locations that the caller reaches; absent: all. */
-static void locations(const struct req_access *access, struct jw *w)
+static void route_call_locations(const struct req_access *access, struct jw *w)
 {
     if (!access->who || access->who->access.all_locations)
         return;
@@ -141,7 +141,7 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
     buf_init(&out, 1 << 20);
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
-    locations(&req->access, &w);
+    route_call_locations(&req->access, &w);
     if (hr->list) {
         good = page_read(req, LIST_LIMIT, LIST_MOST, &page->page, &page->limit) == WHARF_OK;
         jw_open(&w, "page", '{');
@@ -266,7 +266,8 @@ static bool is_response(const struct wharf_json *v)
     return true;
 }
 
-static wharf_status wrong(struct wharf_req *req, const struct hook_route *hr, const char *text)
+static wharf_status route_call_wrong(
+    struct wharf_req *req, const struct hook_route *hr, const char *text)
 {
     struct sandbox_error e = {.end = SANDBOX_RAISED};
 
@@ -286,10 +287,10 @@ static wharf_status respond_as(
     struct jw w;
 
     if (!json_int(json_get(v, "status"), &status) || status < 200 || status > 599 || status == 304)
-        return wrong(req, hr, "the status of an answer is 200 to 599, and not 304");
+        return route_call_wrong(req, hr, "the status of an answer is 200 to 599, and not 304");
     problem = json_is(headers, JSON_OBJECT) ? operator_headers(req, headers) : NULL;
     if (problem)
-        return wrong(req, hr, problem);
+        return route_call_wrong(req, hr, problem);
     req_respond(reply, (int)status, str_z("ok"));
     if (!body || body->type == JSON_NULL) {
         reply->raw_type = "text/plain; charset=utf-8";
@@ -313,7 +314,7 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
     struct wharf_json *last = v->child;
 
     if (v->type != JSON_ARRAY)
-        return wrong(req, hr, "a route with list = true returns an array of rows");
+        return route_call_wrong(req, hr, "a route with list = true returns an array of rows");
     for (int64_t i = 1; more && i < page->limit; i++)
         last = last->next;
     if (more) {
@@ -328,8 +329,8 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
     return WHARF_OK;
 }
 
-static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, wharf_str text,
-    const struct shown_page *page)
+static wharf_status route_call_answer(struct wharf_req *req, const struct hook_route *hr,
+    wharf_str text, const struct shown_page *page)
 {
     struct json_error bad;
     struct wharf_json *v = text.n ? (struct wharf_json *)json_parse(req->arena, text, &bad) : NULL;
@@ -351,7 +352,7 @@ static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, w
 
 /* ---- a call ---- */
 
-static wharf_status not_good(
+static wharf_status route_call_not_good(
     struct wharf_req *req, const struct hook_route *hr, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED || (e->end == SANDBOX_RAISED && e->code[0]))
@@ -384,8 +385,8 @@ wharf_status route_run(wharf_req *req, void *arg)
     buf_init(&result, RESULT_BYTES);
     call.result = &result;
     s = generation_call(operator_hold(req), req, &call, NULL, &e)
-            ? answer(req, hr, arena_dup_str(req->arena, buf_str(&result)), &page)
-            : not_good(req, hr, &e);
+            ? route_call_answer(req, hr, arena_dup_str(req->arena, buf_str(&result)), &page)
+            : route_call_not_good(req, hr, &e);
     buf_done(&result);
     return s;
 }

@@ -31,7 +31,7 @@ static int safe_pcall(lua_State *lua)
 
 /* Calls the author's handler, but not for the end of a run: that is raised in a hook, where no
  * other hook would end the handler. */
-static int handler_of(lua_State *lua)
+static int base_handler_of(lua_State *lua)
 {
     if (sandbox_of(lua)->dead)
         return 1;
@@ -47,7 +47,7 @@ static int safe_xpcall(lua_State *lua)
 
     luaL_checktype(lua, 2, LUA_TFUNCTION);
     lua_pushvalue(lua, 2);
-    lua_pushcclosure(lua, handler_of, 1);
+    lua_pushcclosure(lua, base_handler_of, 1);
     lua_replace(lua, 2);
     lua_pushboolean(lua, 1);
     lua_pushvalue(lua, 1);

@@ -23,7 +23,7 @@ static bool alive(lua_State *lua, lua_State *co)
 }
 
 /* Puts the thread on top into a free place of the list, which holds it weakly. */
-static bool enlist(lua_State *lua)
+static bool coroutines_enlist(lua_State *lua)
 {
     int thread = lua_gettop(lua);
 
@@ -45,7 +45,7 @@ static bool enlist(lua_State *lua)
     return false;
 }
 
-static int create(lua_State *lua)
+static int coroutines_create(lua_State *lua)
 {
     lua_State *co;
 
@@ -55,18 +55,18 @@ static int create(lua_State *lua)
     budget_watch(co);
     lua_pushvalue(lua, 1);
     lua_xmove(lua, co, 1);
-    if (enlist(lua))
+    if (coroutines_enlist(lua))
         return 1;
     budget_spend(lua, PRICE_OF_SEARCH);
     lua_gc(lua, LUA_GCCOLLECT);
-    if (!enlist(lua))
+    if (!coroutines_enlist(lua))
         return luaL_error(lua, "more than %d coroutines are alive", COROUTINES_MAX);
     return 1;
 }
 
 /* Resumes a coroutine. Results, or the error value, are on top of lua. Returns -1 when it is an
  * error. */
-static int go_on(lua_State *lua, lua_State *co, int n_args)
+static int coroutines_go_on(lua_State *lua, lua_State *co, int n_args)
 {
     int status, n_results;
 
@@ -91,10 +91,10 @@ static int go_on(lua_State *lua, lua_State *co, int n_args)
     return n_results;
 }
 
-static int resume(lua_State *lua)
+static int coroutines_resume(lua_State *lua)
 {
     lua_State *co = thread_at(lua);
-    int n = go_on(lua, co, lua_gettop(lua) - 1);
+    int n = coroutines_go_on(lua, co, lua_gettop(lua) - 1);
 
     if (n < 0) {
         lua_pushboolean(lua, 0);
@@ -109,7 +109,7 @@ static int resume(lua_State *lua)
 static int wrapped(lua_State *lua)
 {
     lua_State *co = lua_tothread(lua, lua_upvalueindex(1));
-    int n = go_on(lua, co, lua_gettop(lua)), status;
+    int n = coroutines_go_on(lua, co, lua_gettop(lua)), status;
 
     if (n >= 0)
         return n;
@@ -129,7 +129,7 @@ static int wrapped(lua_State *lua)
 
 static int wrap(lua_State *lua)
 {
-    create(lua);
+    coroutines_create(lua);
     lua_pushcclosure(lua, wrapped, 1);
     return 1;
 }
@@ -156,8 +156,8 @@ static int close_thread(lua_State *lua)
 
 void coroutines_open(lua_State *lua)
 {
-    static const luaL_Reg own[] = {{"create", create}, {"resume", resume}, {"wrap", wrap},
-        {"close", close_thread}, {NULL, NULL}};
+    static const luaL_Reg own[] = {{"create", coroutines_create}, {"resume", coroutines_resume},
+        {"wrap", wrap}, {"close", close_thread}, {NULL, NULL}};
 
     luaL_requiref(lua, LUA_COLIBNAME, luaopen_coroutine, 1);
     luaL_setfuncs(lua, own, 0);

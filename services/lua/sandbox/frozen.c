@@ -2,7 +2,7 @@
  * sandbox that serves many calls. */
 #include "lua/sandbox/sandbox_inside.h"
 
-static int refuse(lua_State *lua)
+static int frozen_refuse(lua_State *lua)
 {
     sandbox_raise(lua, "this table is frozen; '%s' can't be set", luaL_tolstring(lua, 2, NULL));
 }
@@ -16,7 +16,7 @@ static int next_pair(lua_State *lua)
     return 1;
 }
 
-static int pairs_of(lua_State *lua)
+static int frozen_pairs_of(lua_State *lua)
 {
     lua_pushcfunction(lua, next_pair);
     lua_pushvalue(lua, lua_upvalueindex(1));
@@ -45,7 +45,7 @@ static void cover(lua_State *lua, lua_CFunction write)
     lua_pushcclosure(lua, write, 1);
     lua_setfield(lua, -2, "__newindex");
     lua_pushvalue(lua, -3);
-    lua_pushcclosure(lua, pairs_of, 1);
+    lua_pushcclosure(lua, frozen_pairs_of, 1);
     lua_setfield(lua, -2, "__pairs");
     lua_pushboolean(lua, 0);
     lua_setfield(lua, -2, "__metatable");
@@ -55,7 +55,7 @@ static void cover(lua_State *lua, lua_CFunction write)
 
 void frozen_table(lua_State *lua)
 {
-    cover(lua, refuse);
+    cover(lua, frozen_refuse);
 }
 
 /* ---- ctx: nothing in it can be written, however deep ---- */
@@ -82,7 +82,7 @@ static void cover_member(lua_State *lua, int key)
     lua_rawset(lua, lua_upvalueindex(1));
 }
 
-static int member(lua_State *lua)
+static int frozen_member(lua_State *lua)
 {
     lua_settop(lua, 2);
     lua_pushvalue(lua, 2);
@@ -91,7 +91,7 @@ static int member(lua_State *lua)
     return 1;
 }
 
-static int next_member(lua_State *lua)
+static int frozen_next_member(lua_State *lua)
 {
     lua_settop(lua, 2);
     if (!lua_next(lua, lua_upvalueindex(1)))
@@ -104,13 +104,13 @@ static int pairs_of_named(lua_State *lua)
 {
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_pushvalue(lua, lua_upvalueindex(2));
-    lua_pushcclosure(lua, next_member, 2);
+    lua_pushcclosure(lua, frozen_next_member, 2);
     lua_pushnil(lua);
     lua_pushnil(lua);
     return 3;
 }
 
-static int length(lua_State *lua)
+static int frozen_length(lua_State *lua)
 {
     lua_pushinteger(lua, (lua_Integer)lua_rawlen(lua, lua_upvalueindex(1)));
     return 1;
@@ -118,8 +118,8 @@ static int length(lua_State *lua)
 
 void frozen_named(lua_State *lua)
 {
-    static const luaL_Reg methods[] = {{"__index", member}, {"__newindex", refuse_by_name},
-        {"__pairs", pairs_of_named}, {"__len", length}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__index", frozen_member}, {"__newindex", refuse_by_name},
+        {"__pairs", pairs_of_named}, {"__len", frozen_length}, {NULL, NULL}};
     int table = lua_gettop(lua) - 1;
 
     lua_newtable(lua);
@@ -163,7 +163,7 @@ bool frozen_is(lua_State *lua, int at)
         write = lua_tocfunction(lua, -1);
         lua_pop(lua, 2);
     }
-    return write == refuse || write == set_global || write == refuse_by_name;
+    return write == frozen_refuse || write == set_global || write == refuse_by_name;
 }
 
 void frozen_globals(lua_State *lua)

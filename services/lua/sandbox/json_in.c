@@ -15,7 +15,7 @@ struct reader {
     const char *problem;
 };
 
-static bool wrong(struct reader *r, const char *problem)
+static bool json_in_wrong(struct reader *r, const char *problem)
 {
     if (!r->problem)
         r->problem = problem;
@@ -28,7 +28,7 @@ static void blanks(struct reader *r)
         r->p++;
 }
 
-static bool take(struct reader *r, char c)
+static bool json_in_take(struct reader *r, char c)
 {
     blanks(r);
     if (r->p >= r->end || *r->p != c)
@@ -37,24 +37,24 @@ static bool take(struct reader *r, char c)
     return true;
 }
 
-static bool word(struct reader *r, const char *z)
+static bool json_in_word(struct reader *r, const char *z)
 {
     size_t n = strlen(z);
 
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, z, n) != 0)
-        return wrong(r, "a value was expected");
+        return json_in_wrong(r, "a value was expected");
     r->p += n;
     return true;
 }
 
 /* ---- strings ---- */
 
-static bool hex4(struct reader *r, uint32_t *ret_unit)
+static bool json_in_hex4(struct reader *r, uint32_t *ret_unit)
 {
     uint32_t unit = 0;
 
     if (r->end - r->p < 4)
-        return wrong(r, "an escape is cut off");
+        return json_in_wrong(r, "an escape is cut off");
     for (int i = 0; i < 4; i++, r->p++) {
         char c = *r->p;
         int digit = c >= '0' && c <= '9'                 ? c - '0'
@@ -62,7 +62,7 @@ static bool hex4(struct reader *r, uint32_t *ret_unit)
                                                          : -1;
 
         if (digit < 0)
-            return wrong(r, "an escape has four hexadecimal digits");
+            return json_in_wrong(r, "an escape has four hexadecimal digits");
         unit = unit << 4 | (uint32_t)digit;
     }
     *ret_unit = unit;
@@ -74,19 +74,19 @@ static bool unicode(struct reader *r, luaL_Buffer *out)
     uint32_t unit, low;
     char bytes[4];
 
-    if (!hex4(r, &unit))
+    if (!json_in_hex4(r, &unit))
         return false;
     if (unit >= 0xD800 && unit < 0xDC00) {
         if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')
-            return wrong(r, "half of a surrogate pair");
+            return json_in_wrong(r, "half of a surrogate pair");
         r->p += 2;
-        if (!hex4(r, &low))
+        if (!json_in_hex4(r, &low))
             return false;
         if (low < 0xDC00 || low > 0xDFFF)
-            return wrong(r, "half of a surrogate pair");
+            return json_in_wrong(r, "half of a surrogate pair");
         unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
     } else if (unit >= 0xDC00 && unit <= 0xDFFF) {
-        return wrong(r, "half of a surrogate pair");
+        return json_in_wrong(r, "half of a surrogate pair");
     }
     luaL_addlstring(out, bytes, utf8_put(unit, bytes));
     return true;
@@ -98,14 +98,14 @@ static bool escape(struct reader *r, luaL_Buffer *out)
     const char *at;
 
     if (r->p >= r->end)
-        return wrong(r, "a string is not closed");
+        return json_in_wrong(r, "a string is not closed");
     if (*r->p == 'u') {
         r->p++;
         return unicode(r, out);
     }
     at = *r->p ? strchr(from, *r->p) : NULL;
     if (!at)
-        return wrong(r, "there is no such escape");
+        return json_in_wrong(r, "there is no such escape");
     luaL_addchar(out, to[at - from]);
     r->p++;
     return true;
@@ -123,7 +123,8 @@ static bool string(struct reader *r)
         unsigned char c = (unsigned char)*r->p;
 
         if (c == '"' || c == '\\') {
-            good = utf8_valid(from, (size_t)(r->p - from)) || wrong(r, "the text is not UTF-8");
+            good = utf8_valid(from, (size_t)(r->p - from)) ||
+                   json_in_wrong(r, "the text is not UTF-8");
             luaL_addlstring(&out, from, (size_t)(r->p - from));
             r->p++;
             closed = c == '"';
@@ -132,27 +133,27 @@ static bool string(struct reader *r)
             good = good && escape(r, &out);
             from = r->p;
         } else if (c < 0x20) {
-            good = wrong(r, "control characters are escaped");
+            good = json_in_wrong(r, "control characters are escaped");
         } else {
             r->p++;
         }
     }
     luaL_pushresult(&out);
-    return good && (closed || wrong(r, "a string is not closed"));
+    return good && (closed || json_in_wrong(r, "a string is not closed"));
 }
 
 /* ---- numbers ---- */
 
-static bool digits(struct reader *r)
+static bool json_in_digits(struct reader *r)
 {
     const char *from = r->p;
 
     while (r->p < r->end && *r->p >= '0' && *r->p <= '9')
         r->p++;
-    return r->p > from || wrong(r, "a digit was expected");
+    return r->p > from || json_in_wrong(r, "a digit was expected");
 }
 
-static bool number(struct reader *r)
+static bool json_in_number(struct reader *r)
 {
     const char *from = r->p;
     bool whole = true;
@@ -163,12 +164,12 @@ static bool number(struct reader *r)
         r->p++;
     if (r->p < r->end && *r->p == '0')
         r->p++;
-    else if (!digits(r))
+    else if (!json_in_digits(r))
         return false;
     if (r->p < r->end && *r->p == '.') {
         whole = false;
         r->p++;
-        if (!digits(r))
+        if (!json_in_digits(r))
             return false;
     }
     if (r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
@@ -176,12 +177,12 @@ static bool number(struct reader *r)
         r->p++;
         if (r->p < r->end && (*r->p == '+' || *r->p == '-'))
             r->p++;
-        if (!digits(r))
+        if (!json_in_digits(r))
             return false;
     }
     /* a string of Lua ends with NUL; a text of fewer digits than 400 fits here */
     if (r->p - from > 400)
-        return wrong(r, "a number has too many digits");
+        return json_in_wrong(r, "a number has too many digits");
     lua_pushlstring(r->lua, from, (size_t)(r->p - from));
     if (whole && lua_stringtonumber(r->lua, lua_tostring(r->lua, -1))) {
         /* beyond 64 bits Lua makes a float of it: the text keeps all digits */
@@ -194,83 +195,83 @@ static bool number(struct reader *r)
     d = strtod(lua_tostring(r->lua, -1), &end);
     lua_pop(r->lua, 1);
     if (d - d != 0)
-        return wrong(r, "a number is too large");
+        return json_in_wrong(r, "a number is too large");
     lua_pushnumber(r->lua, d);
     return true;
 }
 
 /* ---- values ---- */
 
-static bool value(struct reader *r, int depth);
+static bool json_in_value(struct reader *r, int depth);
 
-static bool array(struct reader *r, int depth)
+static bool json_in_array(struct reader *r, int depth)
 {
     lua_Integer i = 0;
 
     lua_newtable(r->lua);
     json_array(r->lua);
-    if (take(r, ']'))
+    if (json_in_take(r, ']'))
         return true;
     do {
-        if (!value(r, depth))
+        if (!json_in_value(r, depth))
             return false;
         lua_rawseti(r->lua, -2, ++i);
-    } while (take(r, ','));
-    return take(r, ']') || wrong(r, "an array goes on with ',' or ends with ']'");
+    } while (json_in_take(r, ','));
+    return json_in_take(r, ']') || json_in_wrong(r, "an array goes on with ',' or ends with ']'");
 }
 
-static bool object(struct reader *r, int depth)
+static bool json_in_object(struct reader *r, int depth)
 {
     lua_newtable(r->lua);
-    if (take(r, '}'))
+    if (json_in_take(r, '}'))
         return true;
     do {
-        if (!take(r, '"'))
-            return wrong(r, "a key in quotes was expected");
+        if (!json_in_take(r, '"'))
+            return json_in_wrong(r, "a key in quotes was expected");
         if (!string(r))
             return false;
         lua_pushvalue(r->lua, -1);
         if (lua_rawget(r->lua, -3) != LUA_TNIL)
-            return wrong(r, "a key stands twice");
+            return json_in_wrong(r, "a key stands twice");
         lua_pop(r->lua, 1);
-        if (!take(r, ':'))
-            return wrong(r, "':' was expected");
-        if (!value(r, depth))
+        if (!json_in_take(r, ':'))
+            return json_in_wrong(r, "':' was expected");
+        if (!json_in_value(r, depth))
             return false;
         lua_rawset(r->lua, -3);
-    } while (take(r, ','));
-    return take(r, '}') || wrong(r, "an object goes on with ',' or ends with '}'");
+    } while (json_in_take(r, ','));
+    return json_in_take(r, '}') || json_in_wrong(r, "an object goes on with ',' or ends with '}'");
 }
 
 /* Pushes one value; what a failure leaves on the stack is dropped by json_push. */
-static bool value(struct reader *r, int depth)
+static bool json_in_value(struct reader *r, int depth)
 {
     if (depth >= JSON_DEPTH)
-        return wrong(r, "nested deeper than 64 levels");
+        return json_in_wrong(r, "nested deeper than 64 levels");
     blanks(r);
     if (r->p >= r->end)
-        return wrong(r, "a value was expected");
+        return json_in_wrong(r, "a value was expected");
     switch (*r->p) {
     case '{':
         r->p++;
-        return object(r, depth + 1);
+        return json_in_object(r, depth + 1);
     case '[':
         r->p++;
-        return array(r, depth + 1);
+        return json_in_array(r, depth + 1);
     case '"':
         r->p++;
         return string(r);
     case 't':
         lua_pushboolean(r->lua, 1);
-        return word(r, "true");
+        return json_in_word(r, "true");
     case 'f':
         lua_pushboolean(r->lua, 0);
-        return word(r, "false");
+        return json_in_word(r, "false");
     case 'n':
         lua_pushlightuserdata(r->lua, NULL);
-        return word(r, "null");
+        return json_in_word(r, "null");
     default:
-        return number(r);
+        return json_in_number(r);
     }
 }
 
@@ -281,11 +282,11 @@ bool json_push(
     int top = lua_gettop(lua);
 
     luaL_checkstack(lua, JSON_DEPTH * 4, "JSON");
-    if (value(&r, 0)) {
+    if (json_in_value(&r, 0)) {
         blanks(&r);
         if (r.p == r.end)
             return true;
-        wrong(&r, "text follows the value");
+        json_in_wrong(&r, "text follows the value");
     }
     lua_settop(lua, top);
     *ret_problem = r.problem;

@@ -28,7 +28,7 @@ struct writer {
 
 enum { PLACE_MAX = 200, NAME_MOST = 60 };
 
-static char *room(struct writer *w, size_t n)
+static char *json_out_room(struct writer *w, size_t n)
 {
     if (w->cap - w->n < n) {
         size_t cap = w->cap * 2 > w->n + n ? w->cap * 2 : w->n + n;
@@ -42,19 +42,19 @@ static char *room(struct writer *w, size_t n)
     return w->p + w->n;
 }
 
-static void add(struct writer *w, const char *p, size_t n)
+static void json_out_add(struct writer *w, const char *p, size_t n)
 {
-    memcpy(room(w, n), p, n);
+    memcpy(json_out_room(w, n), p, n);
     w->n += n;
 }
 
-static void new_line(struct writer *w)
+static void json_out_new_line(struct writer *w)
 {
     if (!w->style->pretty)
         return;
-    add(w, "\n", 1);
+    json_out_add(w, "\n", 1);
     for (int i = 0; i < w->depth; i++)
-        add(w, "  ", 2);
+        json_out_add(w, "  ", 2);
 }
 
 struct place {
@@ -64,13 +64,13 @@ struct place {
 
 /* Adds where the step leads to, as Lua names it (lines[2].total). Names are whole or left out:
  * of a part of one nobody could tell whether a secret begins there. */
-static void add_place(struct place *to, const struct step *s)
+static void json_out_add_place(struct place *to, const struct step *s)
 {
     char one[NAME_MOST + 8];
     size_t n;
 
     if (s->above)
-        add_place(to, s->above);
+        json_out_add_place(to, s->above);
     if (s->name)
         snprintf(one, sizeof(one), "%s%s", to->n ? "." : "",
             strlen(s->name) > NAME_MOST ? "…" : s->name);
@@ -90,7 +90,7 @@ _Noreturn static void refuse(const struct writer *w, const char *what)
 
     if (!w->at)
         sandbox_raise(w->lua, "%s", what);
-    add_place(&place, w->at);
+    json_out_add_place(&place, w->at);
     sandbox_raise(w->lua, "%s (at %.*s)", what, (int)place.n, place.text);
 }
 
@@ -101,7 +101,7 @@ static void quote(struct writer *w, const char *p, size_t n)
 
     if (!utf8_valid(p, n))
         refuse(w, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
-    to = room(w, n * 6 + 2);
+    to = json_out_room(w, n * 6 + 2);
     *to++ = '"';
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)p[i];
@@ -128,7 +128,7 @@ static void quote(struct writer *w, const char *p, size_t n)
     w->n = (size_t)(to - w->p);
 }
 
-static void number(struct writer *w, int at)
+static void json_out_number(struct writer *w, int at)
 {
     char text[40];
     double d;
@@ -136,7 +136,7 @@ static void number(struct writer *w, int at)
 
     if (lua_isinteger(w->lua, at)) {
         n = snprintf(text, sizeof(text), "%lld", (long long)lua_tointeger(w->lua, at));
-        add(w, text, (size_t)n);
+        json_out_add(w, text, (size_t)n);
         return;
     }
     d = lua_tonumber(w->lua, at);
@@ -149,48 +149,48 @@ static void number(struct writer *w, int at)
         if (precision < 17 && strtod(text, NULL) != d)
             n = 0;
     }
-    add(w, text, (size_t)n);
+    json_out_add(w, text, (size_t)n);
 }
 
-static void value(struct writer *w, int at);
+static void json_out_value(struct writer *w, int at);
 
-static void array(struct writer *w, int at)
+static void json_out_array(struct writer *w, int at)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(w->lua, at);
     struct step step = {.above = w->at};
 
-    add(w, "[", 1);
+    json_out_add(w, "[", 1);
     w->depth++;
     w->at = &step;
     for (lua_Integer i = 1; i <= n; i++) {
         if (i > 1)
-            add(w, ",", 1);
-        new_line(w);
+            json_out_add(w, ",", 1);
+        json_out_new_line(w);
         lua_rawgeti(w->lua, at, i);
         step.i = i;
-        value(w, lua_gettop(w->lua));
+        json_out_value(w, lua_gettop(w->lua));
         lua_pop(w->lua, 1);
     }
     w->at = step.above;
     w->depth--;
     if (n)
-        new_line(w);
-    add(w, "]", 1);
+        json_out_new_line(w);
+    json_out_add(w, "]", 1);
 }
 
-static void member(struct writer *w, int key, int at, bool first)
+static void json_out_member(struct writer *w, int key, int at, bool first)
 {
     struct step step = {.above = w->at};
     size_t n;
 
     if (!first)
-        add(w, ",", 1);
-    new_line(w);
+        json_out_add(w, ",", 1);
+    json_out_new_line(w);
     step.name = lua_tolstring(w->lua, key, &n);
     quote(w, step.name, n);
-    add(w, ": ", w->style->pretty ? 2 : 1);
+    json_out_add(w, ": ", w->style->pretty ? 2 : 1);
     w->at = &step;
-    value(w, at);
+    json_out_value(w, at);
     w->at = step.above;
 }
 
@@ -224,11 +224,11 @@ static void sorted_keys(struct writer *w, int at)
     lua_call(w->lua, 1, 0);
 }
 
-static void object(struct writer *w, int at)
+static void json_out_object(struct writer *w, int at)
 {
     bool first = true;
 
-    add(w, "{", 1);
+    json_out_add(w, "{", 1);
     w->depth++;
     if (w->style->sorted) {
         int keys;
@@ -238,7 +238,7 @@ static void object(struct writer *w, int at)
         for (lua_Integer i = 1; lua_rawgeti(w->lua, keys, i) != LUA_TNIL; i++, first = false) {
             lua_pushvalue(w->lua, -1);
             lua_rawget(w->lua, at);
-            member(w, keys + 1, keys + 2, first);
+            json_out_member(w, keys + 1, keys + 2, first);
             lua_settop(w->lua, keys);
         }
         lua_settop(w->lua, keys - 1);
@@ -248,14 +248,14 @@ static void object(struct writer *w, int at)
             int top = lua_gettop(w->lua);
 
             need_text_key(w, top - 1);
-            member(w, top - 1, top, first);
+            json_out_member(w, top - 1, top, first);
             lua_pop(w->lua, 1);
         }
     }
     w->depth--;
     if (!first)
-        new_line(w);
-    add(w, "}", 1);
+        json_out_new_line(w);
+    json_out_add(w, "}", 1);
 }
 
 bool json_is_array(lua_State *lua, int at)
@@ -283,7 +283,7 @@ bool json_is_array(lua_State *lua, int at)
     return seen == n;
 }
 
-static void value(struct writer *w, int at)
+static void json_out_value(struct writer *w, int at)
 {
     char text[60];
     size_t n;
@@ -294,13 +294,14 @@ static void value(struct writer *w, int at)
     luaL_checkstack(w->lua, 8, "JSON");
     switch (lua_type(w->lua, at)) {
     case LUA_TNIL:
-        add(w, "null", 4);
+        json_out_add(w, "null", 4);
         return;
     case LUA_TBOOLEAN:
-        add(w, lua_toboolean(w->lua, at) ? "true" : "false", lua_toboolean(w->lua, at) ? 4 : 5);
+        json_out_add(
+            w, lua_toboolean(w->lua, at) ? "true" : "false", lua_toboolean(w->lua, at) ? 4 : 5);
         return;
     case LUA_TNUMBER:
-        number(w, at);
+        json_out_number(w, at);
         return;
     case LUA_TSTRING:
         p = lua_tolstring(w->lua, at, &n);
@@ -308,17 +309,17 @@ static void value(struct writer *w, int at)
         return;
     case LUA_TTABLE:
         if (frozen_under(w->lua, at)) {
-            value(w, lua_gettop(w->lua));
+            json_out_value(w, lua_gettop(w->lua));
             lua_pop(w->lua, 1);
         } else if (json_is_array(w->lua, at)) {
-            array(w, at);
+            json_out_array(w, at);
         } else {
-            object(w, at);
+            json_out_object(w, at);
         }
         return;
     case LUA_TLIGHTUSERDATA:
         if (!lua_touserdata(w->lua, at)) {
-            add(w, "null", 4);
+            json_out_add(w, "null", 4);
             return;
         }
         break;
@@ -335,7 +336,7 @@ void json_text(lua_State *lua, int at, const struct json_style *style)
     luaL_checkstack(lua, 8, "JSON");
     w.p = lua_newuserdatauv(lua, w.cap, 0);
     w.slot = lua_gettop(lua);
-    value(&w, at);
+    json_out_value(&w, at);
     lua_pushlstring(lua, w.p, w.n);
     lua_replace(lua, w.slot);
     lua_settop(lua, w.slot);
@@ -351,7 +352,7 @@ void sandbox_to_json(lua_State *lua)
 
 /* ---- wharf.json ---- */
 
-static bool option(lua_State *lua, int at, const char *name)
+static bool json_out_option(lua_State *lua, int at, const char *name)
 {
     bool set = false;
 
@@ -363,17 +364,17 @@ static bool option(lua_State *lua, int at, const char *name)
     return set;
 }
 
-static int encode(lua_State *lua)
+static int json_out_encode(lua_State *lua)
 {
-    struct json_style style = {
-        .pretty = option(lua, 2, "pretty"), .sorted = option(lua, 2, "sort_keys")};
+    struct json_style style = {.pretty = json_out_option(lua, 2, "pretty"),
+        .sorted = json_out_option(lua, 2, "sort_keys")};
 
     luaL_checkany(lua, 1);
     json_text(lua, 1, &style);
     return 1;
 }
 
-static int decode(lua_State *lua)
+static int json_out_decode(lua_State *lua)
 {
     size_t n, offset;
     const char *p = luaL_checklstring(lua, 1, &n), *problem;
@@ -421,7 +422,7 @@ static int is_array(lua_State *lua)
 
 void json_open(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {{"encode", encode}, {"decode", decode},
+    static const luaL_Reg functions[] = {{"encode", json_out_encode}, {"decode", json_out_decode},
         {"array", make_array}, {"is_array", is_array}, {NULL, NULL}};
 
     lua_createtable(lua, 0, 1);

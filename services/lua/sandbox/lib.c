@@ -25,14 +25,14 @@ static struct buf compiled[lib_files_count]; /* written once, by sandbox_prepare
 static bool prepared;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static int keep(lua_State *lua, const void *p, size_t n, void *ud)
+static int lib_keep(lua_State *lua, const void *p, size_t n, void *ud)
 {
     (void)lua;
     buf_add(ud, p, n);
     return ((struct buf *)ud)->failed;
 }
 
-static void prepare(void)
+static void lib_prepare(void)
 {
     lua_State *lua = luaL_newstate();
 
@@ -41,7 +41,7 @@ static void prepare(void)
         buf_init(&compiled[i], 1 << 20);
         prepared = luaL_loadbufferx(lua, lib_files[i].text, lib_files[i].size, "=[wharf]", "t") ==
                        LUA_OK &&
-                   lua_dump(lua, keep, &compiled[i], 0) == 0;
+                   lua_dump(lua, lib_keep, &compiled[i], 0) == 0;
         lua_settop(lua, 0);
     }
     if (lua)
@@ -50,7 +50,7 @@ static void prepare(void)
 
 bool sandbox_prepare(void)
 {
-    pthread_once(&once, prepare);
+    pthread_once(&once, lib_prepare);
     return prepared;
 }
 
@@ -119,7 +119,7 @@ const char *sandbox_name(size_t i)
                                                                           : NULL;
 }
 
-static int missing(lua_State *lua)
+static int lib_missing(lua_State *lua)
 {
     const char *name = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : NULL;
 
@@ -139,7 +139,7 @@ static int missing(lua_State *lua)
 }
 
 /* Implements function(json table of the context) -> ctx; only the engine calls it. */
-static int context(lua_State *lua)
+static int lib_context(lua_State *lua)
 {
     run_part(lua, "context");
     lua_pushvalue(lua, 1);
@@ -188,9 +188,9 @@ void lib_open(lua_State *lua)
     open_null(lua);
     lua_setfield(lua, -2, "null");
     lua_createtable(lua, 0, 3);
-    lua_pushcfunction(lua, missing);
+    lua_pushcfunction(lua, lib_missing);
     lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, context);
+    lua_pushcfunction(lua, lib_context);
     lua_setfield(lua, -2, "__context");
     lua_pushboolean(lua, 0);
     lua_setfield(lua, -2, "__metatable");

@@ -21,7 +21,7 @@ static int hex_encode(lua_State *lua)
     return 1;
 }
 
-static int refused(lua_State *lua, const char *code, const char *message)
+static int lib_bytes_refused(lua_State *lua, const char *code, const char *message)
 {
     lua_pushnil(lua);
     lua_createtable(lua, 0, 2);
@@ -41,7 +41,7 @@ static int hex_decode(lua_State *lua)
 
     if (sodium_hex2bin((unsigned char *)to, n / 2 + 1, p, n, NULL, &made, NULL) != 0 ||
         made * 2 != n)
-        return refused(lua, "hex.syntax", "the text is not hexadecimal");
+        return lib_bytes_refused(lua, "hex.syntax", "the text is not hexadecimal");
     luaL_pushresultsize(&out, made);
     return 1;
 }
@@ -89,7 +89,7 @@ static int base64_decode(lua_State *lua)
             url ? sodium_base64_VARIANT_URLSAFE_NO_PADDING
                 : sodium_base64_VARIANT_ORIGINAL_NO_PADDING) != 0 ||
         end != p + n)
-        return refused(lua, "base64.syntax", "the text is not base64");
+        return lib_bytes_refused(lua, "base64.syntax", "the text is not base64");
     luaL_pushresultsize(&out, made);
     return 1;
 }
@@ -120,7 +120,7 @@ static int hmac_sha256(lua_State *lua)
 }
 
 /* Compares two texts; the time tells the length at most. */
-static int equal(lua_State *lua)
+static int lib_bytes_equal(lua_State *lua)
 {
     size_t n, m;
     const char *a = luaL_checklstring(lua, 1, &n), *b = luaL_checklstring(lua, 2, &m);
@@ -147,7 +147,7 @@ void lib_bytes(lua_State *lua)
     static const luaL_Reg base64[] = {
         {"encode", base64_encode}, {"decode", base64_decode}, {NULL, NULL}};
     static const luaL_Reg crypto[] = {{"sha256", sha256}, {"hmac_sha256", hmac_sha256},
-        {"equal", equal}, {"random_bytes", random_bytes}, {NULL, NULL}};
+        {"equal", lib_bytes_equal}, {"random_bytes", random_bytes}, {NULL, NULL}};
 
     luaL_newlib(lua, crypto);
     luaL_newlib(lua, hex);

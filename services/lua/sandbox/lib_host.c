@@ -41,7 +41,7 @@ static bool has_nul(wharf_str json)
 }
 
 /* Returns a member of the table on top. */
-static const char *reported(lua_State *lua, const char *name, const char *otherwise)
+static const char *lib_host_reported(lua_State *lua, const char *name, const char *otherwise)
 {
     const char *text;
 
@@ -52,7 +52,7 @@ static const char *reported(lua_State *lua, const char *name, const char *otherw
 }
 
 /* Implements call(op, args) -> result | nil, err; raises what is the author's mistake. */
-static int call(lua_State *lua)
+static int lib_host_call(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
     const char *op = luaL_checkstring(lua, 1);
@@ -78,10 +78,10 @@ static int call(lua_State *lua)
     if (!lua_istable(lua, -1))
         sandbox_raise(lua, "%s failed", op);
     if (answer == SANDBOX_ENDED)
-        budget_end(lua, SANDBOX_OVER, reported(lua, "code", ERR_WORKFLOW_FAILED),
-            reported(lua, "message", ""));
-    sandbox_raise(
-        lua, "%s (%s)", reported(lua, "message", op), reported(lua, "code", ERR_WORKFLOW_FAILED));
+        budget_end(lua, SANDBOX_OVER, lib_host_reported(lua, "code", ERR_WORKFLOW_FAILED),
+            lib_host_reported(lua, "message", ""));
+    sandbox_raise(lua, "%s (%s)", lib_host_reported(lua, "message", op),
+        lib_host_reported(lua, "code", ERR_WORKFLOW_FAILED));
 }
 
 /* Implements raise(message): at the author's line. */
@@ -105,7 +105,7 @@ static int where(lua_State *lua)
 
 /* Implements finish(kind, message, code, field, retry, after_ms): the run is over, by its own
  * will. */
-static int finish(lua_State *lua)
+static int lib_host_finish(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
     bool rejected = !strcmp(luaL_checkstring(lua, 1), "reject");
@@ -165,8 +165,9 @@ static int read_only(lua_State *lua)
 
 void lib_host(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {{"call", call}, {"raise", raise_here}, {"where", where},
-        {"finish", finish}, {"left", left}, {"nth", nth}, {"read_only", read_only}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"call", lib_host_call}, {"raise", raise_here},
+        {"where", where}, {"finish", lib_host_finish}, {"left", left}, {"nth", nth},
+        {"read_only", read_only}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
     lib_text(lua);

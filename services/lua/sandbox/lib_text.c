@@ -9,7 +9,7 @@
 enum { SIMILAR_MAX = 1000 /* code points */, SLUG_MAX = 1000 };
 
 /* Implements slug(s): lower case, accents dropped, everything else one '-' between words. */
-static int slug(lua_State *lua)
+static int lib_text_slug(lua_State *lua)
 {
     size_t n, at = 0;
     const char *p = luaL_checklstring(lua, 1, &n);
@@ -103,7 +103,7 @@ static int trim(lua_State *lua)
 void lib_text(lua_State *lua)
 {
     static const luaL_Reg functions[] = {
-        {"slug", slug}, {"similarity", similarity}, {"trim", trim}, {NULL, NULL}};
+        {"slug", lib_text_slug}, {"similarity", similarity}, {"trim", trim}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
 }

@@ -19,7 +19,7 @@ struct moment {
     int64_t s, ms;
 };
 
-static double now(lua_State *lua)
+static double lib_time_now(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
     int64_t ms = sb->host.now_us(sb->host.arg) / 1000;
@@ -27,7 +27,7 @@ static double now(lua_State *lua)
     return (double)ms / 1000.0;
 }
 
-static struct moment split(lua_State *lua, int at, double t)
+static struct moment lib_time_split(lua_State *lua, int at, double t)
 {
     struct moment m;
 
@@ -42,7 +42,8 @@ static struct moment split(lua_State *lua, int at, double t)
 
 static struct moment moment_at(lua_State *lua, int at)
 {
-    return split(lua, at, lua_isnoneornil(lua, at) ? now(lua) : luaL_checknumber(lua, at));
+    return lib_time_split(
+        lua, at, lua_isnoneornil(lua, at) ? lib_time_now(lua) : luaL_checknumber(lua, at));
 }
 
 /* ---- zones ---- */
@@ -132,7 +133,8 @@ static void add_number(luaL_Buffer *out, int64_t v, int width, char fill)
     luaL_addstring(out, text);
 }
 
-static void text_of(luaL_Buffer *out, const struct shown *t, const char *format, const char *end);
+static void lib_time_text_of(
+    luaL_Buffer *out, const struct shown *t, const char *format, const char *end);
 
 static bool composed(luaL_Buffer *out, const struct shown *t, char c)
 {
@@ -145,7 +147,7 @@ static bool composed(luaL_Buffer *out, const struct shown *t, char c)
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].c == c) {
-            text_of(out, t, all[i].as, all[i].as + strlen(all[i].as));
+            lib_time_text_of(out, t, all[i].as, all[i].as + strlen(all[i].as));
             return true;
         }
     }
@@ -189,7 +191,8 @@ static void offset_text(luaL_Buffer *out, int32_t east)
     add_number(out, minutes % 60, 2, '0');
 }
 
-static void text_of(luaL_Buffer *out, const struct shown *t, const char *format, const char *end)
+static void lib_time_text_of(
+    luaL_Buffer *out, const struct shown *t, const char *format, const char *end)
 {
     for (const char *p = format; p < end; p++) {
         if (*p != '%' || p + 1 == end) {
@@ -245,7 +248,7 @@ void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char
     luaL_Buffer out;
 
     luaL_buffinit(lua, &out);
-    text_of(&out, &t, format, format + n);
+    lib_time_text_of(&out, &t, format, format + n);
     luaL_pushresult(&out);
 }
 
@@ -296,7 +299,7 @@ static int os_time(lua_State *lua)
     int64_t s, month;
 
     if (lua_isnoneornil(lua, 1)) {
-        lua_pushinteger(lua, (lua_Integer)floor(now(lua)));
+        lua_pushinteger(lua, (lua_Integer)floor(lib_time_now(lua)));
         return 1;
     }
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -364,7 +367,7 @@ static int os_date(lua_State *lua)
 
 static int time_now(lua_State *lua)
 {
-    lua_pushnumber(lua, now(lua));
+    lua_pushnumber(lua, lib_time_now(lua));
     return 1;
 }
 
@@ -416,7 +419,7 @@ static int time_format(lua_State *lua)
     return 1;
 }
 
-static int64_t part(lua_State *lua, const char *name)
+static int64_t lib_time_part(lua_State *lua, const char *name)
 {
     int64_t v = 0;
     int good = 1;
@@ -456,8 +459,8 @@ static int time_add(lua_State *lua)
 
     luaL_checktype(lua, 2, LUA_TTABLE);
     known_parts(lua);
-    months_more = part(lua, "years") * 12 + part(lua, "months");
-    days_more = part(lua, "weeks") * 7 + part(lua, "days");
+    months_more = lib_time_part(lua, "years") * 12 + lib_time_part(lua, "months");
+    days_more = lib_time_part(lua, "weeks") * 7 + lib_time_part(lua, "days");
     luaL_argcheck(
         lua, llabs(months_more) < 120000 && llabs(days_more) < 4000000, 2, "too far away");
     if (months_more || days_more) {
@@ -473,10 +476,10 @@ static int time_add(lua_State *lua)
         c.day = c.day > last ? last : c.day;
         m.s = to_utc(zone, civil_seconds(&c) + days_more * 86400);
     }
-    ms = part(lua, "hours") * 3600000 + part(lua, "minutes") * 60000 + part(lua, "seconds") * 1000 +
-         part(lua, "ms") + m.ms;
+    ms = lib_time_part(lua, "hours") * 3600000 + lib_time_part(lua, "minutes") * 60000 +
+         lib_time_part(lua, "seconds") * 1000 + lib_time_part(lua, "ms") + m.ms;
     push_moment(lua, m.s, ms);
-    split(lua, 2, lua_tonumber(lua, -1));
+    lib_time_split(lua, 2, lua_tonumber(lua, -1));
     return 1;
 }
 

@@ -43,7 +43,7 @@ bool sandbox_deterministic(const struct sandbox *sb)
 
 /* ---- life ---- */
 
-static int open_all(lua_State *lua)
+static int sandbox_open_all(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
 
@@ -98,7 +98,7 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
         return NULL;
     }
     *(struct sandbox **)lua_getextraspace(sb->lua) = sb;
-    lua_pushcfunction(sb->lua, open_all);
+    lua_pushcfunction(sb->lua, sandbox_open_all);
     if (lua_pcall(sb->lua, 0, 0, 0) != LUA_OK) {
         sandbox_free(sb);
         return NULL;
@@ -206,7 +206,8 @@ static int load_file(lua_State *lua)
     return 0;
 }
 
-static bool load(struct sandbox *sb, const char *name, bool run, struct sandbox_error *ret_error)
+static bool sandbox_load_chunk(
+    struct sandbox *sb, const char *name, bool run, struct sandbox_error *ret_error)
 {
     struct load l = {.sb = sb, .name = name, .run = run};
     bool good = protect(sb, load_file, &l, ret_error);
@@ -218,12 +219,12 @@ static bool load(struct sandbox *sb, const char *name, bool run, struct sandbox_
 
 bool sandbox_load(struct sandbox *sb, const char *name, struct sandbox_error *ret_error)
 {
-    return load(sb, name, true, ret_error);
+    return sandbox_load_chunk(sb, name, true, ret_error);
 }
 
 bool sandbox_compile(struct sandbox *sb, const char *name, struct sandbox_error *ret_error)
 {
-    return load(sb, name, false, ret_error);
+    return sandbox_load_chunk(sb, name, false, ret_error);
 }
 
 static int find_handler(lua_State *lua)
@@ -253,7 +254,7 @@ struct running {
 
 /* Writes the result. A larger one stays as large: the run has failed, and is not one to be tried
  * again as after an error of its code. */
-static void give(lua_State *lua, struct buf *to)
+static void sandbox_give(lua_State *lua, struct buf *to)
 {
     char message[64];
     size_t n;
@@ -304,10 +305,10 @@ static int run_call(lua_State *lua)
     sandbox_of(lua)->handler = r->call->handler;
     lua_call(lua, 2, 1);
     if (r->result && !lua_isnil(lua, -1))
-        give(lua, r->result);
+        sandbox_give(lua, r->result);
     if (r->kept && r->call->keep && lua_istable(lua, arg)) {
         lua_getfield(lua, arg, r->call->keep);
-        give(lua, r->kept);
+        sandbox_give(lua, r->kept);
     }
     return 0;
 }

@@ -43,7 +43,7 @@ int64_t budget_cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void look(lua_State *lua, struct sandbox *sb)
+static void sandbox_budget_look(lua_State *lua, struct sandbox *sb)
 {
     if (sb->dead)
         budget_raise(lua);
@@ -61,10 +61,10 @@ void budget_spend(lua_State *lua, uint64_t instructions)
     struct sandbox *sb = sandbox_of(lua);
 
     sb->spent += instructions;
-    look(lua, sb);
+    sandbox_budget_look(lua, sb);
 }
 
-static void tell_line(lua_State *lua, lua_Debug *ar)
+static void sandbox_budget_tell_line(lua_State *lua, lua_Debug *ar)
 {
     const struct sandbox *sb = sandbox_of(lua);
 
@@ -76,7 +76,7 @@ static void tell_line(lua_State *lua, lua_Debug *ar)
 void budget_hook(lua_State *lua, lua_Debug *ar)
 {
     if (ar->event == LUA_HOOKLINE) {
-        tell_line(lua, ar);
+        sandbox_budget_tell_line(lua, ar);
         return;
     }
     if (lua_gethookcount(lua) != HOOK_COUNT && !sandbox_of(lua)->dead)

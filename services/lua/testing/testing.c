@@ -42,14 +42,14 @@ bool testing_is_test(const char *name)
 
 /* ---- what both states ask for ---- */
 
-static int64_t now_us(void *arg)
+static int64_t testing_now_us(void *arg)
 {
     return ((struct world *)arg)->now_us;
 }
 
 /* Writes random bytes by splitmix64: never the same twice, and the same in each run of the
  * tests. */
-static void random_of(void *arg, void *p, size_t n)
+static void testing_random_of(void *arg, void *p, size_t n)
 {
     struct world *w = arg;
     unsigned char *to = p;
@@ -63,7 +63,7 @@ static void random_of(void *arg, void *p, size_t n)
     }
 }
 
-static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+static bool testing_zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     const struct testing *t = ((struct world *)arg)->t;
 
@@ -77,7 +77,7 @@ struct question {
     enum sandbox_answer kind;
 };
 
-static enum sandbox_answer kind_of(const char *name)
+static enum sandbox_answer testing_kind_of(const char *name)
 {
     /* enum sandbox_answer */
     static const char *const names[] = {"given", "refused", "mistake", "ended"};
@@ -99,7 +99,7 @@ static int ask_case(lua_State *lua)
     lua_pushstring(lua, q->op);
     sandbox_push_json(lua, q->args);
     lua_call(lua, 2, 2);
-    q->kind = kind_of(lua_tostring(lua, -2));
+    q->kind = testing_kind_of(lua_tostring(lua, -2));
     if (!lua_isnil(lua, -1)) {
         sandbox_to_json(lua);
         p = lua_tolstring(lua, -1, &n);
@@ -109,7 +109,7 @@ static int ask_case(lua_State *lua)
 }
 
 /* Asks the case, on this thread of its state. False: it raised, and the error is on top. */
-static bool serve(struct question *q, lua_State *lua, wharf_str *ret_text)
+static bool testing_serve(struct question *q, lua_State *lua, wharf_str *ret_text)
 {
     buf_clear(&q->w->answer);
     lua_pushcfunction(lua, ask_case);
@@ -126,7 +126,7 @@ static enum sandbox_answer run_asks(void *arg, const char *op, wharf_str args, w
     struct world *w = arg;
     struct question q = {w, op, args, SANDBOX_ENDED};
 
-    if (lua_checkstack(w->at, 8) && serve(&q, w->at, ret_text))
+    if (lua_checkstack(w->at, 8) && testing_serve(&q, w->at, ret_text))
         return q.kind;
     if (w->failure == LUA_NOREF)
         w->failure = luaL_ref(w->at, LUA_REGISTRYINDEX);
@@ -144,7 +144,7 @@ static enum sandbox_answer case_asks(void *arg, const char *op, wharf_str args, 
     struct question q = {w, op, args, SANDBOX_ENDED};
     struct jw j;
 
-    if (lua_checkstack(lua, 8) && serve(&q, lua, ret_text))
+    if (lua_checkstack(lua, 8) && testing_serve(&q, lua, ret_text))
         return q.kind;
     buf_clear(&w->answer);
     jw_init(&j, &w->answer);
@@ -160,7 +160,7 @@ static enum sandbox_answer case_asks(void *arg, const char *op, wharf_str args, 
 
 /* ---- a run ---- */
 
-static bool is_file(const struct testing *t, const char *name, size_t n)
+static bool testing_is_file(const struct testing *t, const char *name, size_t n)
 {
     for (size_t i = 0; i < t->n_files; i++) {
         if (strlen(t->files[i].name) == n && !memcmp(t->files[i].name, name, n))
@@ -187,7 +187,7 @@ static size_t files_of_run(struct world *w, const struct wharf_json *replaced)
     }
     for (const struct wharf_json *m = json_is(replaced, JSON_OBJECT) ? replaced->child : NULL;
          m && n < FILES_MAX; m = m->next) {
-        if (!is_file(t, m->key.p, m->key.n) && json_is(m, JSON_STRING))
+        if (!testing_is_file(t, m->key.p, m->key.n) && json_is(m, JSON_STRING))
             w->run_files[n++] = (struct sandbox_file){.name = m->key.p, .text = m->text};
     }
     return n;
@@ -199,7 +199,7 @@ static void add_hooks(struct world *w, size_t *n)
 {
     const struct testing *t = w->t;
     size_t stem = t->test && testing_is_test(t->test) ? strlen(t->test) - 5 : 0;
-    bool one = stem && is_file(t, t->test, stem);
+    bool one = stem && testing_is_file(t, t->test, stem);
     struct buf text;
 
     buf_init(&text, TEXT_MAX);
@@ -247,7 +247,7 @@ static bool call_run(
 }
 
 /* Makes a state, runs, and leaves the outcome in w->out. False: no memory. */
-static bool do_run(struct world *w, wharf_str text)
+static bool testing_do_run(struct world *w, wharf_str text)
 {
     struct json_error bad;
     const struct wharf_json *spec = json_parse(w->arena, text, &bad);
@@ -275,7 +275,7 @@ static bool do_run(struct world *w, wharf_str text)
 }
 
 /* Implements run(spec) -> outcome; raises what a stub raised. */
-static int run(lua_State *lua)
+static int testing_run_spec(lua_State *lua)
 {
     struct world *w = sandbox_user(lua);
     wharf_str text;
@@ -289,7 +289,7 @@ static int run(lua_State *lua)
     w->at = lua;
     w->arena = arena_new(0);
     buf_clear(&w->out);
-    good = do_run(w, text);
+    good = testing_do_run(w, text);
     arena_free(w->arena);
     w->arena = NULL;
     w->at = NULL;
@@ -316,7 +316,7 @@ static int set_serve(lua_State *lua)
     return 0;
 }
 
-static int set_clock(lua_State *lua)
+static int testing_set_clock(lua_State *lua)
 {
     ((struct world *)sandbox_user(lua))->now_us = luaL_checkinteger(lua, 1) * 1000;
     return 0;
@@ -375,7 +375,7 @@ static int snapshots(lua_State *lua)
 }
 
 /* Implements live(method, path, body) -> status, text | nothing: there is no server. */
-static int live(lua_State *lua)
+static int testing_live(lua_State *lua)
 {
     const struct testing *t = ((struct world *)sandbox_user(lua))->t;
     wharf_str body, text = {"", 0};
@@ -403,9 +403,10 @@ static bool world_begin(struct world *w)
     static const struct {
         const char *path;
         lua_CFunction fn;
-    } functions[] = {{"testing.run", run}, {"testing.serve", set_serve},
-        {"testing.clock", set_clock}, {"testing.sample", sample}, {"testing.hooks", is_hooks},
-        {"testing.update", is_update}, {"testing.snapshots", snapshots}, {"testing.live", live},
+    } functions[] = {{"testing.run", testing_run_spec}, {"testing.serve", set_serve},
+        {"testing.clock", testing_set_clock}, {"testing.sample", sample},
+        {"testing.hooks", is_hooks}, {"testing.update", is_update},
+        {"testing.snapshots", snapshots}, {"testing.live", testing_live},
         {"testing.workflow", workflow}};
     struct sandbox_config config = {.memory = CASE_MEMORY,
         .limits = {.instructions = CASE_INSTRUCTIONS},
@@ -440,7 +441,7 @@ static bool ask_runner(struct world *w, const char *function, wharf_str arg, str
            sandbox_call(w->sb, &call, ret_result, NULL, ret_error);
 }
 
-static void write_error(const struct world *w, const struct sandbox_error *e, struct jw *j)
+static void testing_write_error(const struct world *w, const struct sandbox_error *e, struct jw *j)
 {
     struct buf text;
 
@@ -484,7 +485,7 @@ static bool one_case(
         snprintf(number, sizeof(number), "%zu", i + 1);
         passed = ask_runner(w, "run", str_z(number), &result, &e);
         if (!passed) {
-            write_error(w, &e, j);
+            testing_write_error(w, &e, j);
             write_runs(w, j);
         }
         world_end(w);
@@ -524,7 +525,7 @@ static bool all_cases(struct world *w, const struct wharf_json *cases, struct jw
     return good;
 }
 
-static bool run_file(struct world *w, struct jw *j)
+static bool testing_run_file(struct world *w, struct jw *j)
 {
     struct sandbox_error e;
     struct arena *a = arena_new(TEXT_MAX);
@@ -537,7 +538,7 @@ static bool run_file(struct world *w, struct jw *j)
     if (good && ask_runner(w, "list", WHARF_S("null"), &list, &e))
         cases = json_parse(a, buf_str(&list), &bad);
     else if (good)
-        write_error(w, &e, j);
+        testing_write_error(w, &e, j);
     world_end(w);
     if (good && json_is(cases, JSON_ARRAY))
         good = all_cases(w, cases, j);
@@ -553,8 +554,9 @@ static struct world *world_new(const struct testing *t)
     if (!w)
         return NULL;
     w->t = t;
-    w->host = (struct sandbox_host){w, case_asks, now_us, random_of, zone};
-    w->run_host = (struct sandbox_host){w, run_asks, now_us, random_of, zone};
+    w->host = (struct sandbox_host){w, case_asks, testing_now_us, testing_random_of, testing_zone};
+    w->run_host = (struct sandbox_host){
+        w, run_asks, testing_now_us, testing_random_of, testing_zone};
     snprintf(w->start, sizeof(w->start), "test = wharf.test %s%s%s return wharf.test.runner",
         t->test ? "require(\"" : "", t->test ? t->test : "", t->test ? "\")" : "");
     memcpy(w->files, t->files, t->n_files * sizeof(*t->files));
@@ -582,7 +584,7 @@ bool testing_run(const struct testing *t, struct buf *out)
     jw_init(&j, out);
     jw_open(&j, NULL, '{');
     jw_z(&j, "file", t->test);
-    good = run_file(w, &j);
+    good = testing_run_file(w, &j);
     jw_close(&j, '}');
     world_free(w);
     return good && !out->failed;
@@ -611,7 +613,7 @@ bool testing_once(const struct testing *t, const char *handler, wharf_str input,
     if (good && ask_runner(w, "once", buf_str(&arg), &result, &e))
         jw_raw(&j, "result", buf_str(&result));
     else if (good)
-        write_error(w, &e, &j);
+        testing_write_error(w, &e, &j);
     jw_close(&j, '}');
     world_end(w);
     buf_done(&arg);
