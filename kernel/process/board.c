@@ -453,7 +453,7 @@ static void board_state_metrics(const struct board *b, struct buf *out)
         out, "certificate_end_seconds %lld\n", (long long)atomic_load(&b->certificate_until_s));
 }
 
-static void all_metrics(const struct board *b, struct buf *out)
+static void all_metrics(struct board *b, struct buf *out)
 {
     static const char *const failures[8] = {ERR_API_KEY_MISSING, ERR_API_KEY_INVALID,
         ERR_API_KEY_EXPIRED, ERR_API_KEY_REVOKED, ERR_PRINCIPAL_DISABLED, ERR_SCOPE_ACCESS,
@@ -519,7 +519,7 @@ static void board_add_line(struct buf *out, const char *line, size_t n)
     buf_add(out, line + before, n - before);
 }
 
-void board_metrics(const struct board *b, struct buf *out)
+void board_metrics(struct board *b, struct buf *out)
 {
     struct buf lines;
 

@@ -55,7 +55,10 @@ struct board_worker {
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
     _Atomic int64_t memory; /* bytes of its own, written by the supervisor */
     _Atomic int64_t held[MEMORY_OWNERS]; /* of these by owner (util/memory.h) */
-    _Atomic int64_t heap_used, heap_free; /* as memory_heap() said within the last seconds */
+    /* as memory_heap() said soon after they were last asked for: it reads all free lists of the
+     * heap, so nobody asks it without need */
+    _Atomic int64_t heap_used, heap_free;
+    _Atomic bool heap_unasked; /* nobody has read them since */
     /* requests being worked on; database connections in use */
     _Atomic int64_t in_flight, db_in_use;
     _Atomic int64_t db_ways; /* worker threads that have a connection: these can do all */
@@ -203,6 +206,6 @@ void board_count(struct board_route *r, int status, int64_t us);
 uint64_t board_route_count(const struct board_route *r); /* of all its requests */
 void board_db_observe(struct board *b, int64_t us);
 /* Writes the metrics in Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */
-void board_metrics(const struct board *b, struct buf *out);
+void board_metrics(struct board *b, struct buf *out);
 
 #endif

@@ -191,7 +191,7 @@ static void cell_lines(const struct board *b, struct buf *out)
 
 /* ---- all of it ---- */
 
-void board_memory_metrics(const struct board *b, struct buf *out)
+void board_memory_metrics(struct board *b, struct buf *out)
 {
     struct shown s = {.kind = "supervisor"};
 
@@ -200,11 +200,12 @@ void board_memory_metrics(const struct board *b, struct buf *out)
     if (board_memory_look((int)getppid(), &s.has))
         lines(out, &s);
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
-        const struct board_worker *w = &b->workers[i];
+        struct board_worker *w = &b->workers[i];
 
         if (atomic_load(&w->state) != BOARD_READY ||
             !board_memory_look(atomic_load(&w->pid), &s.has))
             continue;
+        atomic_store(&w->heap_unasked, false);
         snprintf(s.kind, sizeof(s.kind), "%s", atomic_load(&w->kind) == 1 ? "web" : "job");
         s.index = atomic_load(&w->index);
         s.slot = w;

@@ -21,7 +21,7 @@ static inline void board_wait_written(const _Atomic int *used)
 
 struct board;
 void board_process_metrics(const struct board *b, struct buf *out);
-void board_memory_metrics(const struct board *b, struct buf *out);
+void board_memory_metrics(struct board *b, struct buf *out);
 void board_hook_metrics(const struct board *b, struct buf *out);
 
 #endif

@@ -76,11 +76,14 @@ static void give_back_memory(const struct housekeeping *h)
         malloc_trim(0);
 }
 
-/* Tells the board what the C library's heap has: the loop of the worker shall not wait for it. */
+/* Tells the board what the C library's heap has, at first and after somebody read it there. The
+ * loop of the worker shall not wait for it. */
 static void tell_heap(const struct housekeeping *h)
 {
     int64_t used, kept;
 
+    if (atomic_exchange(&h->slot->heap_unasked, true))
+        return;
     memory_heap(&used, &kept);
     atomic_store_explicit(&h->slot->heap_used, used, memory_order_relaxed);
     atomic_store_explicit(&h->slot->heap_free, kept, memory_order_relaxed);
