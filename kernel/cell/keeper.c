@@ -16,7 +16,9 @@
 
 enum {
     SECOND = 1000000,
-    HELLO_LIMIT_US = 5 * SECOND,
+    /* A process that steps back for others starts late on a busy machine. Ended too soon, each of
+     * its successors would be as late, and none would ever serve. */
+    HELLO_LIMIT_US = 30 * SECOND,
     RETRY_FIRST_US = 100000,
     RETRY_LAST_US = 5 * SECOND,
     AGAIN_MS = 100,
@@ -136,7 +138,7 @@ static void keeper_look_after(struct cell_pool *p, int64_t now)
         live -= c->state == CELL_DYING;
     for (struct cell *c = p->all; c; c = c->next) {
         if (c->state == CELL_STARTING && (p->stopping || now - c->since_us > HELLO_LIMIT_US)) {
-            not_started(p, c, "it was not ready in 5 s");
+            not_started(p, c, "it was not ready in 30 s");
         } else if (c->state == CELL_IDLE &&
                    (p->stopping || ((live > p->kind.min || c->owner[0]) && p->kind.idle_s &&
                                        now - c->since_us > (int64_t)p->kind.idle_s * SECOND))) {
