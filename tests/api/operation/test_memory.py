@@ -71,10 +71,16 @@ def test_what_stands_from_the_start(server):
 
 
 def rises_and_falls(server, owner, by, doing):
-    """Doing it (a context) takes so many bytes of the owner, and they are gone after it."""
-    before = held(server, owner)
-    with doing:
-        until(lambda: held(server, owner) >= before + by)
+    """Doing it (makes a context) takes so many bytes of the owner, and they are gone after it. On a busy machine the server may end it before it is seen: then once more."""
+    for last in (False, False, False, True):
+        before = held(server, owner)
+        with doing():
+            try:
+                until(lambda: held(server, owner) >= before + by, seconds=WAIT if last else 20)
+                break
+            except AssertionError:
+                if last:
+                    raise
     until(lambda: held(server, owner) < before + by // 2)
 
 
@@ -107,10 +113,10 @@ def test_each_owner_follows_what_it_holds(server):
     organization = server.organization()
     client = organization.client()
     client.get("/v1/locations")
-    rises_and_falls(server, "buffers", 900 << 10, half_sent(client, 900 << 10))
-    rises_and_falls(server, "clients", 100 * (8 << 10), connections(server, 100))
+    rises_and_falls(server, "buffers", 900 << 10, lambda: half_sent(client, 900 << 10))
+    rises_and_falls(server, "clients", 100 * (8 << 10), lambda: connections(server, 100))
     keys = [organization.key() for _ in range(30)]
-    rises_and_falls(server, "keys", 25 * (4 << 10), many_keys(server, keys))
+    rises_and_falls(server, "keys", 25 * (4 << 10), lambda: many_keys(server, keys))
 
 
 def test_a_worker_keeps_memory_for_the_next_requests(server):
