@@ -120,9 +120,9 @@ void cell_run_end(struct cell_run *r);
  * CELL_OK; its max bounds it. */
 struct cell_result cell_call(struct cell_pool *p, const struct cell_call *call, struct buf *result);
 
-/* Finds the folder of the cell programs and writes it to `out`: the setting (cell.dir) when it is
- * not empty, else the first of: next to this program, ../cells of it (a build folder),
- * ../libexec/wharf of it. Returns false when there is none. */
+/* Finds the folder that has the program of a kind and writes it to `out`: the setting (cell.dir)
+ * when it is not empty, else the first of: next to this program, ../cells of it (a build folder),
+ * ../libexec/wharf of it. Returns false when the program is not there. */
 bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size);
 
 #endif

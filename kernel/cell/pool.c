@@ -287,14 +287,23 @@ void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
     cell_pool_wake(p);
 }
 
+static bool has_program(const char *dir, const char *kind)
+{
+    char program[1024];
+
+    return snprintf(program, sizeof(program), "%s/wharf-cell-%s", dir, kind) <
+               (int)sizeof(program) &&
+           access(program, X_OK) == 0;
+}
+
 bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size)
 {
     static const char *const places[] = {"", "/../cells", "/../libexec/wharf"};
-    char exe[400], program[1024];
+    char exe[400];
     ssize_t n;
 
     if (setting && setting[0])
-        return snprintf(out, size, "%s", setting) < (int)size;
+        return snprintf(out, size, "%s", setting) < (int)size && has_program(out, kind);
     n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     if (n <= 0)
         return false;
@@ -303,8 +312,7 @@ bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (snprintf(out, size, "%s%s", exe, places[i]) >= (int)size)
             return false;
-        snprintf(program, sizeof(program), "%s/wharf-cell-%s", out, kind);
-        if (access(program, X_OK) == 0)
+        if (has_program(out, kind))
             return true;
     }
     return false;

@@ -10,16 +10,14 @@ struct cell_pool *cell_shared_pool(
     char found[400];
 
     pthread_mutex_lock(&s->lock);
-    if (!s->pool && !s->missing) {
-        if (cell_find_dir(dir, kind->name, found, sizeof(found))) {
-            s->pool = cell_pool_new(kind, found);
-        } else {
-            s->missing = true;
-            log_error("cell.missing",
-                "there is no wharf-cell-%s next to the program; what needs it is refused; set "
-                "cell.dir",
-                kind->name);
-        }
+    if (!s->pool && cell_find_dir(dir, kind->name, found, sizeof(found))) {
+        s->pool = cell_pool_new(kind, found);
+    } else if (!s->pool && !s->missing) {
+        s->missing = true;
+        log_error("cell.missing",
+            "there is no program wharf-cell-%s; what needs it is refused until it is there; "
+            "install it, or name its folder with the setting cell.dir",
+            kind->name);
     }
     p = s->pool;
     pthread_mutex_unlock(&s->lock);

@@ -10,11 +10,11 @@
 struct cell_shared { /* static, with the lock initialized */
     pthread_mutex_t lock;
     struct cell_pool *pool;
-    bool missing;
+    bool missing; /* told once */
 };
 
 /* Returns the pool, which is made at first use. dir: the setting cell.dir. Returns NULL when the
- * program is not there (which is logged once). [any] */
+ * program is not there, which is logged once and looked at again by each call. [any] */
 struct cell_pool *cell_shared_pool(
     struct cell_shared *s, const struct cell_kind *kind, const char *dir);
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cell/shared.h"
 #include "config/config.h"
@@ -81,8 +80,8 @@ static wharf_status take_failure(wharf_req *req, struct image_work *w, const cha
     return died(w);
 }
 
-/* Tells whether a run that ended badly is worth another one: without the step it ended in, or as it
- * was when it never began. */
+/* Tells whether a run that ended badly is worth another one: without the step that it ended in, or
+ * the same again when no step had begun. */
 static bool may_go_again(const struct image_work *w, enum cell_status status)
 {
     return (status == CELL_CRASHED || status == CELL_MEMORY) && w->last_step != IMAGE_OPEN;
@@ -168,23 +167,13 @@ static bool host_image_write_call(const wharf_image_wish *wish, struct image_cal
     return true;
 }
 
-/* Tells whether the program is where the setting says; without a setting the pool has looked. */
-static bool host_image_is_there(const char *dir)
-{
-    char path[1024];
-
-    return !dir || !dir[0] ||
-           (snprintf(path, sizeof(path), "%s/wharf-cell-image", dir) < (int)sizeof(path) &&
-               access(path, X_OK) == 0);
-}
-
 static wharf_status read_picture(wharf_req *req, const wharf_image_wish *wish, struct image_work *w)
 {
     wharf_status s = WHARF_OK;
     struct stat st;
     bool again = true;
 
-    if (!w->pool || !host_image_is_there(req->engine->config->cell_dir))
+    if (!w->pool)
         return req_fail(req, ERR_MODULE_UNAVAILABLE, NULL,
             "pictures can't be read here: the program wharf-cell-image is missing");
     if (!host_image_write_call(wish, &w->call))

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,6 +213,33 @@ static void canceled(void **state)
     cell_run_end(r);
     expect(p, "echo again", "again");
     cell_pool_free(p);
+}
+
+/* A process that steps back on a busy machine starts late: it is waited for, and serves. Were it
+ * ended, each of its successors would be as late. */
+static void late(void **state)
+{
+    char place[] = "/tmp/wharf-late-XXXXXX", path[128];
+    struct cell_kind one = kind;
+    struct cell_counts counts;
+    struct cell_pool *p;
+    FILE *script;
+
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof(path), "%s/wharf-cell-probe", place);
+    script = fopen(path, "w");
+    assert_non_null(script);
+    fprintf(script, "#!/bin/sh\n/bin/sleep 7\nexec '%s/wharf-cell-probe' \"$@\"\n", folder());
+    assert_int_equal(fclose(script), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    one.max = 1;
+    p = cell_pool_new(&one, place);
+    expect(p, "echo at last", "at last");
+    cell_pool_counts(p, &counts);
+    assert_int_equal(counts.started, 1);
+    cell_pool_free(p);
+    unlink(path);
+    rmdir(place);
 }
 
 static void descriptors(void **state)
@@ -587,8 +615,8 @@ static void many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader),
-        UNIT(shrunk), UNIT(without_waiting), UNIT(canceled), UNIT(descriptors), UNIT(busy),
-        UNIT(replaced), UNIT(not_there), UNIT(owners_never_meet), UNIT(ahead_of_a_call),
+        UNIT(shrunk), UNIT(without_waiting), UNIT(canceled), UNIT(late), UNIT(descriptors),
+        UNIT(busy), UNIT(replaced), UNIT(not_there), UNIT(owners_never_meet), UNIT(ahead_of_a_call),
         UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call), UNIT(owners_take_turns),
         UNIT(killed_from_outside), UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed),
         UNIT(many_threads)};
