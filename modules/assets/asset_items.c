@@ -72,50 +72,27 @@ wharf_status asset_settle_item(wharf_req *req, bool restored, wharf_rec *rec)
 
 /* ---- rules of the item ---- */
 
-/* Refuses to delete items that have assets, or to make them none of assets. together: they are
- * the rows of a set. */
-static wharf_status asset_items_check_items(wharf_req *req, uint32_t op,
-    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n, bool together)
-{
-    static const char sql[] =
-        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
-        "SELECT 1 FROM assets.asset a WHERE a.organization_id = $2::text AND a.item_id = x.id"
-        " AND a.archived_at IS NULL AND a.deleted_at IS NULL)";
-    static const char *const names[] = {"is_asset"};
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
-    size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), k = 0;
-    const wharf_rows *rows;
-    wharf_status s;
-
-    for (size_t i = 0; i < n; i++) {
-        if (op == WHARF_UPDATE && !W->res->changed_any(old_recs[i], new_recs[i], names, 1))
-            continue;
-        ids[k] = W->res->id(old_recs[i]);
-        of[k++] = i;
-    }
-    if (!k)
-        return WHARF_OK;
-    s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
-    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
-        if (together)
-            assets_many->at(req, of[row_int(rows, r, 0) - 1]);
-        W->err->add(req, ERR_ITEM_HAS_ASSETS, op == WHARF_UPDATE ? "is_asset" : NULL, NULL);
-    }
-    return s;
-}
+/* Items that have assets are not deleted, and stay items of assets. */
+static const char *const is_asset[] = {"is_asset"};
+static const wharf_refusal has_assets = {
+    .sql = "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+           "SELECT 1 FROM assets.asset a WHERE a.organization_id = $2::text AND a.item_id = x.id"
+           " AND a.archived_at IS NULL AND a.deleted_at IS NULL)",
+    .code = ERR_ITEM_HAS_ASSETS,
+    .path = "is_asset",
+    .fields = is_asset,
+    .n_fields = 1};
 
 static wharf_status asset_items_item_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = asset_items_check_items(req, op, &old_rec, &new_rec, 1, false);
-
-    return s == WHARF_OK ? W->err->current(req) : s;
+    return refuse_rows(req, NULL, op, &old_rec, &new_rec, 1, &has_assets);
 }
 
 static wharf_status asset_items_item_check_many(wharf_req *req, uint32_t op,
     const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    return asset_items_check_items(req, op, old_recs, new_recs, n, true);
+    return refuse_rows(req, assets_many, op, old_recs, new_recs, n, &has_assets);
 }
 
 static wharf_status item_written(

@@ -131,8 +131,7 @@ static wharf_status asset_check_many(wharf_req *req, uint32_t op, const wharf_re
         s = asset_check_data(req, op, old_recs ? old_recs[i] : NULL, new_recs[i], &serial);
         if (s == WHARF_OK && serial.rec)
             serials[wanted++] = serial;
-        if (W->err->current(req) != WHARF_OK)
-            s = WHARF_OK; /* this one is refused, the others are looked at */
+        s = row_passed(req, s);
     }
     return s == WHARF_OK && wanted ? asset_take_serials(req, serials, wanted, true) : s;
 }

@@ -10,7 +10,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/locations.h"
 #include "wharf/ext/reasons.h"
 #include "wharf/inline.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 
 extern const wharf_items_catalog_api *assets_items;
 extern const wharf_locations_directory_api *assets_places;

@@ -152,12 +152,7 @@ static void put_update(wharf_out *out, const wharf_tracking_update *u)
         W->json->put(out, "container_id", val_text(u->container_id));
     if (u->vehicle_id.n)
         W->json->put(out, "vehicle_id", val_text(u->vehicle_id));
-    if (u->address)
-        W->json->put(out, "address", val_json(u->address));
-    if (u->coordinates)
-        W->json->put(out, "coordinates", val_json(u->coordinates));
-    if (u->images)
-        W->json->put(out, "images", val_json(u->images));
+    containers_put_details(out, u);
 }
 
 wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,

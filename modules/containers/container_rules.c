@@ -265,13 +265,9 @@ static wharf_status container_check_many(wharf_req *req, uint32_t op,
     }
     if (op != WHARF_DELETE)
         s = container_look_ahead(req, op, (const wharf_rec *const *)new_recs, n);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        containers_many->at(req, i);
-        s = container_check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
-        if (W->err->current(req) != WHARF_OK)
-            s = WHARF_OK; /* this one is refused, the others are looked at */
-    }
-    return s;
+    return s == WHARF_OK
+               ? check_each(req, containers_many, op, old_recs, new_recs, n, container_check)
+               : s;
 }
 
 /* ---- written: the shipments ---- */

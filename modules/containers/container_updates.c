@@ -15,6 +15,16 @@ static void container_updates_add_line(wharf_req *req, struct history_lines *lin
     W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(count));
 }
 
+void containers_put_details(wharf_out *out, const wharf_tracking_update *u)
+{
+    if (u->address)
+        W->json->put(out, "address", val_json(u->address));
+    if (u->coordinates)
+        W->json->put(out, "coordinates", val_json(u->coordinates));
+    if (u->images)
+        W->json->put(out, "images", val_json(u->images));
+}
+
 static void container_updates_put_line(wharf_out *out, const struct history_line *line)
 {
     const wharf_tracking_update *u = &line->update;
@@ -29,12 +39,7 @@ static void container_updates_put_line(wharf_out *out, const struct history_line
     W->json->put(out, "layout_id", val_text_or_null(u->layout_id));
     W->json->put(out, "user_id", val_text_or_null(u->user_id));
     W->json->put(out, "vehicle_id", val_text_or_null(u->vehicle_id));
-    if (u->address)
-        W->json->put(out, "address", val_json(u->address));
-    if (u->coordinates)
-        W->json->put(out, "coordinates", val_json(u->coordinates));
-    if (u->images)
-        W->json->put(out, "images", val_json(u->images));
+    containers_put_details(out, u);
     W->json->put(out, "position", val_int(line->position));
     W->json->close(out);
 }

@@ -11,7 +11,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/locations.h"
 #include "wharf/ext/shipments.h"
 #include "wharf/inline.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 
 extern const wharf_batch_api *containers_batch;
 extern const wharf_carriers_detect_api *containers_carriers;
@@ -42,6 +42,8 @@ wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,
     const wharf_tracking_update *u, const wharf_shipment_write *w);
 
 /* ---- container_updates.c: the container's own history ---- */
+/* Writes address, coordinates and images of an update, those that there are. */
+void containers_put_details(wharf_out *out, const wharf_tracking_update *u);
 struct history_line { /* one that is written when its container is */
     wharf_str id, container, status;
     wharf_tracking_update update;

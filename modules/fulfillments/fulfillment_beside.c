@@ -29,41 +29,23 @@ static wharf_status fulfillment_beside_layout_written(
     return fulfillments_layouts->carry(req, old_rec, places);
 }
 
-/* Refuses to delete items that open articles ask for. together: they are the rows of a set. */
-static wharf_status fulfillment_beside_check_items(
-    wharf_req *req, const wharf_rec *const *items, size_t n, bool together)
-{
-    static const char sql[] =
-        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
-        "SELECT 1 FROM fulfillments.article a WHERE a.organization_id = $2::text"
-        " AND a.item_id = x.id AND a.is_open)";
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, val_rec_ids(req, items, n).u.s, &rows);
-
-    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
-        if (together)
-            fulfillments_many->at(req, (size_t)row_int(rows, r, 0) - 1);
-        W->err->add(req, ERR_FULFILLMENT_ITEM_ORDERED, NULL, NULL);
-    }
-    return s;
-}
+/* Items that open articles ask for are not deleted. */
+static const wharf_refusal is_ordered = {
+    .sql = "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+           "SELECT 1 FROM fulfillments.article a WHERE a.organization_id = $2::text"
+           " AND a.item_id = x.id AND a.is_open)",
+    .code = ERR_FULFILLMENT_ITEM_ORDERED};
 
 static wharf_status fulfillment_beside_item_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = fulfillment_beside_check_items(req, &old_rec, 1, false);
-
-    (void)op;
-    (void)new_rec;
-    return s == WHARF_OK ? W->err->current(req) : s;
+    return refuse_rows(req, NULL, op, &old_rec, &new_rec, 1, &is_ordered);
 }
 
 static wharf_status fulfillment_beside_item_check_many(wharf_req *req, uint32_t op,
     const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    (void)op;
-    (void)new_recs;
-    return fulfillment_beside_check_items(req, old_recs, n, true);
+    return refuse_rows(req, fulfillments_many, op, old_recs, new_recs, n, &is_ordered);
 }
 
 wharf_status fulfillments_contacts_merged(

@@ -13,7 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/reasons.h"
 #include "wharf/ext/shipments.h"
 #include "wharf/inline.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 #include "wharf/service/crypto.h"
 
 extern const wharf_items_stock_api *fulfillments_stock;

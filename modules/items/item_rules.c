@@ -104,7 +104,7 @@ static wharf_status check_numbers(wharf_req *req, const wharf_rec *rec)
 }
 
 /* Tells of levels of an item that are in the way: rows of a statement from the r-th on, n of them.
- * Of those at locations that the caller does not reach only the number is told. */
+ * Names those at locations that the caller reaches, and the number of all. */
 static void item_tell_levels(
     wharf_req *req, const char *code, const wharf_rows *rows, size_t r, size_t n)
 {
@@ -258,38 +258,28 @@ static wharf_status item_rules_check(
 static wharf_status check_creates(wharf_req *req, wharf_rec *const *recs, size_t n)
 {
     struct booking *bookings = W->mem->alloc(req, (n + 1) * sizeof(*bookings));
+    wharf_status s = WHARF_OK;
     size_t k = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        wharf_status s;
-
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         items_many->at(req, i);
         s = item_check_data(req, WHARF_CREATE, NULL, recs[i], &bookings[k]);
         if (s == WHARF_OK)
             k += bookings[k].stock || bookings[k].thresholds.n;
-        else if (W->err->current(req) == WHARF_OK)
-            return s;
+        s = row_passed(req, s);
     }
-    return k ? bookings_write(req, bookings, k, true) : WHARF_OK;
+    return s == WHARF_OK && k ? bookings_write(req, bookings, k, true) : s;
 }
 
 /* Updates come here to be looked at only: one after the other. */
 static wharf_status item_rules_check_many(wharf_req *req, uint32_t op,
     const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    wharf_status s = WHARF_OK;
-
     if (op == WHARF_DELETE)
         return check_deletes(req, old_recs, n, true);
-    if (op == WHARF_CREATE)
-        return check_creates(req, new_recs, n);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        items_many->at(req, i);
-        s = item_rules_check(req, op, old_recs[i], new_recs[i]);
-        if (W->err->current(req) != WHARF_OK)
-            s = WHARF_OK;
-    }
-    return s;
+    return op == WHARF_CREATE
+               ? check_creates(req, new_recs, n)
+               : check_each(req, items_many, op, old_recs, new_recs, n, item_rules_check);
 }
 
 static wharf_status item_rules_written(

@@ -6,7 +6,6 @@
 #include "wharf/plugin.h"
 #include "wharf/service/events.h"
 #include "wharf/service/keys.h"
-#include "wharf/service/many.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/exports.h"
 #include "wharf/ext/items.h"
@@ -14,6 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/org.h"
 #include "wharf/ext/reasons.h"
 #include "wharf/inline.h"
+#include "wharf/sets.h"
 
 #include "exact.h"
 

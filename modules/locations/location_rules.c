@@ -279,16 +279,7 @@ static wharf_status location_location_check(
 static wharf_status location_check_many(wharf_req *req, uint32_t op,
     const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    wharf_status s = WHARF_OK;
-
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        locations_many->at(req, i);
-        s = location_location_check(
-            req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
-        if (s != WHARF_OK && W->err->current(req) != WHARF_OK)
-            s = WHARF_OK; /* this one is refused, the others are looked at */
-    }
-    return s;
+    return check_each(req, locations_many, op, old_recs, new_recs, n, location_location_check);
 }
 
 /* ---- written ---- */

@@ -18,6 +18,7 @@ extern const wharf_text_api *locations_text;
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
 #include "wharf/inline.h"
+#include "wharf/sets.h"
 
 extern const wharf_org_directory_api *org; /* or NULL: the module org is not there */
 extern const wharf_contacts_groups_api *groups; /* or NULL: the module contacts is not there */

@@ -83,51 +83,28 @@ wharf_status parcel_write(
 
 /* ---- rules of parcels ---- */
 
-/* Refuses to unpack, past its manifest, or to delete parcels whose contents are no stock yet.
- * together: they are the rows of a set. */
-static wharf_status manifest_parcels_check_parcels(wharf_req *req, uint32_t op,
-    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n, bool together)
-{
-    static const char sql[] =
-        "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
-        "SELECT 1 FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = x.id"
-        " AND p.stored)";
-    static const char *const names[] = {"unpacked", "contents"};
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
-    size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), k = 0;
-    const wharf_rows *rows;
-    wharf_status s;
-
-    for (size_t i = 0; i < n; i++) {
-        if (op == WHARF_UPDATE && !W->res->changed_any(old_recs[i], new_recs[i], names, 2))
-            continue;
-        ids[k] = W->res->id(old_recs[i]);
-        of[k++] = i;
-    }
-    if (*writing(req) || !k)
-        return WHARF_OK;
-    s = query_about(req, sql, val_array(req, ids, k).u.s, &rows);
-    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
-        if (together)
-            manifests_many->at(req, of[row_int(rows, r, 0) - 1]);
-        W->err->add(
-            req, ERR_MANIFEST_PARCEL_UNOPENED, op == WHARF_UPDATE ? "unpacked" : NULL, NULL);
-    }
-    return s;
-}
+/* Parcels whose contents are no stock yet are not deleted, nor unpacked past their manifest. */
+static const char *const unpacks[] = {"unpacked", "contents"};
+static const wharf_refusal is_stored = {
+    .sql = "SELECT x.i FROM unnest((SELECT $1::text[])) WITH ORDINALITY x(id, i) WHERE EXISTS ("
+           "SELECT 1 FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = x.id"
+           " AND p.stored)",
+    .code = ERR_MANIFEST_PARCEL_UNOPENED,
+    .path = "unpacked",
+    .fields = unpacks,
+    .n_fields = 2};
 
 static wharf_status parcel_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = manifest_parcels_check_parcels(req, op, &old_rec, &new_rec, 1, false);
-
-    return s == WHARF_OK ? W->err->current(req) : s;
+    return *writing(req) ? WHARF_OK : refuse_rows(req, NULL, op, &old_rec, &new_rec, 1, &is_stored);
 }
 
 static wharf_status parcel_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     wharf_rec *const *new_recs, size_t n)
 {
-    return manifest_parcels_check_parcels(req, op, old_recs, new_recs, n, true);
+    return *writing(req) ? WHARF_OK
+                         : refuse_rows(req, manifests_many, op, old_recs, new_recs, n, &is_stored);
 }
 
 const wharf_hooks manifest_parcel_hooks = {.head = WHARF_HEAD(wharf_hooks),

@@ -14,7 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/reasons.h"
 #include "wharf/inline.h"
 #include "wharf/service/keys.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 
 extern const wharf_items_stock_api *manifests_stock;
 extern const wharf_reasons_lookup_api *manifests_reasons;

@@ -162,14 +162,9 @@ static wharf_status parcel_rules_check_many(wharf_req *req, uint32_t op,
         s = parcels_layouts->ahead(req, recs, n, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID);
     if (s == WHARF_OK && op != WHARF_DELETE)
         s = parcels_contents_ahead(req, recs, n);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        parcels_many->at(req, i);
-        s = parcel_rules_check(
-            req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
-        if (W->err->current(req) != WHARF_OK)
-            s = WHARF_OK; /* this one is refused, the others are looked at */
-    }
-    return s;
+    return s == WHARF_OK
+               ? check_each(req, parcels_many, op, old_recs, new_recs, n, parcel_rules_check)
+               : s;
 }
 
 static wharf_status parcel_write_beside(wharf_req *req, wharf_str id, const wharf_json *body,

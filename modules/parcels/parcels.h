@@ -8,7 +8,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/locations.h"
 #include "wharf/ext/parcels.h"
 #include "wharf/inline.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 
 extern const wharf_locations_directory_api *parcels_places;
 extern const wharf_locations_layouts_api *parcels_layouts;

@@ -53,9 +53,7 @@ wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *c
         s = trackers_load_many(req, ids, n, chains);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         trackers_many->at(req, i);
-        s = tracker_set_check_one(req, new_recs[i], seeds[i], &chains[i]);
-        if (s != WHARF_OK && W->err->current(req) != WHARF_OK)
-            s = WHARF_OK; /* this one is refused, the others are looked at */
+        s = row_passed(req, tracker_set_check_one(req, new_recs[i], seeds[i], &chains[i]));
     }
     return s;
 }

@@ -13,7 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/batch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
-#include "wharf/service/many.h"
+#include "wharf/sets.h"
 
 extern const wharf_carriers_detect_api *trackers_carriers;
 extern const wharf_batch_api *trackers_batch;
