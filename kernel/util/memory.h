@@ -47,7 +47,8 @@ static inline void memory_set(enum memory_owner owner, int64_t bytes)
  * be called before there are threads. */
 void memory_share(_Atomic int64_t *held);
 /* Asks the C library what of its heap is in use, with what it took from the system piece by piece,
- * and what it keeps free. It looks at each free piece: for once a second. */
+ * and what it keeps free. It looks at each free piece of all threads, so it is asked when somebody
+ * wants to know, never at regular times. */
 void memory_heap(int64_t *ret_used, int64_t *ret_free);
 
 #endif

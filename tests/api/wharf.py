@@ -534,7 +534,7 @@ class Client:
         while True:
             r = self.http.send(req, timeout=WAIT, allow_redirects=False)
             answer = self.checked(method, path, r, h) if check else Answer(r, r.json() if r.content else None)
-            # What draws steps back for others: on a busy machine it may get no processor in its time, and a client tries again then.
+            # A server whose cells get no processor in time answers 503: a client tries again. Drawing steps back for other work, so this is usual on a busy machine.
             if expect in (None, 503) or answer.status != 503 or answer.code != "overloaded" or not path.startswith("/v1/templates") or time.monotonic() > end:
                 break
             time.sleep(1)
