@@ -10,6 +10,15 @@
 
 enum { ARENA = 256 << 20, BLOBS_MAX = 1024, TIME_LEFT_MS = 500 };
 
+/* Returns when a drawing gives up, so that its end can be told before the limit of its caller (ms,
+ * 0: none). */
+static int64_t draw_call_end_us(uint32_t limit_ms)
+{
+    uint32_t mine = limit_ms > 2 * TIME_LEFT_MS ? limit_ms - TIME_LEFT_MS : limit_ms / 2;
+
+    return mine ? clock_monotonic_us() + (int64_t)mine * 1000 : 0;
+}
+
 /* ---- the request ---- */
 
 static bool take_blobs(
@@ -87,9 +96,7 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
     good = good && json_is(d.body, JSON_OBJECT) && call->format >= DRAW_PDF &&
            call->format <= DRAW_SOURCES;
     if (good) {
-        d.end_us = limit_ms > TIME_LEFT_MS
-                       ? clock_monotonic_us() + (int64_t)(limit_ms - TIME_LEFT_MS) * 1000
-                       : 0;
+        d.end_us = draw_call_end_us(limit_ms);
         d.images = json_index(d.arena, json_get(d.request, "images"));
         d.image_errors = json_index(d.arena, json_get(d.request, "image_errors"));
         d.builtins = builtins_of(&d);

@@ -5,7 +5,7 @@
  * takes one of them, sends it one call (bytes and read-only descriptors), hears it, and gives it
  * back. Whatever the process does (crash, endless loop, flood of data, silence), the run ends
  * with a status and the process is replaced. Pools are safe from any thread; a run belongs to
- * one thread, except cell_run_cancel. All times are clock_monotonic_us(). */
+ * one thread. All times are clock_monotonic_us(). */
 #ifndef WHARF_CELL_CELL_H
 #define WHARF_CELL_CELL_H
 
@@ -18,7 +18,7 @@ enum cell_status {
     CELL_DEADLINE, /* killed at its deadline, or after it was silent for too long */
     CELL_MEMORY, /* it ran into its memory limit */
     CELL_PROTOCOL, /* killed because it broke the rules of the socket */
-    CELL_CANCELED, /* cell_run_cancel */
+    CELL_CANCELED, /* its caller ended it before its end */
     /* no cell could be had in time, or the call can't be sent; nothing was started */
     CELL_UNAVAILABLE,
 };
@@ -92,7 +92,8 @@ enum cell_event {
 struct cell_run;
 
 /* Starts a call in a cell. Never returns NULL: what goes wrong is an END event. At least one of
- * deadline_us and quiet_us must be set. */
+ * deadline_us and quiet_us must be set. The payload and fds stay good until the first event: a
+ * process that ends before it read the call is no reason to fail it, so it is sent to another. */
 struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *call);
 /* Returns the next event. The payload is good until the next call. The cell can't go on sending
  * while nobody calls this: what it sends waits in the socket, so memory stays flat. wait = false
@@ -104,8 +105,6 @@ const struct cell_result *cell_run_result(const struct cell_run *r); /* after EN
 int cell_run_fd(const struct cell_run *r); /* or -1 after the end */
 /* Returns the latest time at which cell_run_next must be called. For callers that poll. */
 int64_t cell_run_due_us(const struct cell_run *r);
-/* Ends the run from another thread, while its owner has not ended it. [any] */
-void cell_run_cancel(struct cell_run *r);
 /* Marks the process so that it serves no further call, whatever the kind says. */
 void cell_run_spoil(struct cell_run *r);
 /* An idle process that is the owner's gets to know what its next call will probably need, so

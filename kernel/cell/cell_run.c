@@ -20,14 +20,18 @@
 
 /* For a process that closed its socket to be gone, and for one that was killed then. */
 enum { LEAVE_MS = 50, KILLED_MS = 1000 };
+/* Processes that a call is given to, when each ends before it read the call. */
+enum { TAKES_MAX = 8 };
 
 struct cell_run {
     struct cell_pool *pool;
+    struct cell_call call; /* borrowed; its payload and fds are read until the first frame came */
     struct cell *cell; /* NULL: it never had one, or gave it back */
     int64_t deadline_us, quiet_us;
     int64_t heard_us; /* since when the next frame is waited for */
     bool over, asked, waiting, spoilt;
-    atomic_bool canceled;
+    bool unread; /* its process ended before it read the call */
+    unsigned takes; /* processes that it was given to */
     struct cell_result result;
 };
 
@@ -51,12 +55,19 @@ int64_t cell_run_due_us(const struct cell_run *r)
     return r->deadline_us && r->deadline_us < quiet ? r->deadline_us : quiet;
 }
 
-/* Finds out how it came that the other end is closed. */
-static void cell_run_closed(struct cell_run *r)
+/* Finds out how it came that the other end is closed. unread: with a call in its socket that
+ * nobody took out. What ends a process while it is idle, or just before it hears of the call, says
+ * nothing of the call: cell_run_take gives it to another one. */
+static void cell_run_closed(struct cell_run *r, bool unread)
 {
     int code = 0, status = 0;
-    bool gone = cell_wait_end(r->cell, LEAVE_MS, &code, &status);
+    bool gone;
 
+    if (unread && r->takes < TAKES_MAX) {
+        r->unread = true;
+        return;
+    }
+    gone = cell_wait_end(r->cell, LEAVE_MS, &code, &status);
     if (!gone) {
         /* On a busy machine a process that was ended may take longer to be gone: then that was
          * its end, and not our signal. */
@@ -64,9 +75,7 @@ static void cell_run_closed(struct cell_run *r)
         gone = cell_wait_end(r->cell, KILLED_MS, &code, &status) &&
                (code != CLD_KILLED || status != SIGKILL);
     }
-    if (atomic_load(&r->canceled)) {
-        cell_run_finish(r, CELL_CANCELED, "the run was canceled");
-    } else if (!gone) {
+    if (!gone) {
         cell_run_finish(r, CELL_PROTOCOL, "the cell closed its socket and went on");
     } else if (code == CLD_EXITED && status == CELL_EXIT_MEMORY) {
         cell_run_finish(r, CELL_MEMORY, "the cell ran out of memory");
@@ -139,7 +148,7 @@ static bool cell_run_send_all(
         if (n > 0) {
             sent += (size_t)n;
         } else if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-            cell_run_closed(r);
+            cell_run_closed(r, head.type == FRAME_CALL);
             return false;
         } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
             cell_run_finish(r, CELL_PROTOCOL, strerror(errno));
@@ -172,7 +181,7 @@ static int reopen(int fd, char *reason, size_t size)
 }
 
 /* Sends the first frame, with its descriptors. */
-static void send_call(struct cell_run *r, const struct cell_call *call)
+static void cell_run_send_call(struct cell_run *r, const struct cell_call *call)
 {
     int64_t left = r->deadline_us ? (r->deadline_us - clock_monotonic_us()) / 1000 : 0;
     struct frame_head head = {.size = (uint32_t)call->payload.n,
@@ -199,32 +208,45 @@ static void send_call(struct cell_run *r, const struct cell_call *call)
         close(fds[--n]);
 }
 
+/* Takes a process and sends it the call; then another one, while they end without reading it. */
+static void cell_run_take(struct cell_run *r)
+{
+    do {
+        int64_t now = clock_monotonic_us();
+
+        if (r->cell)
+            cell_pool_give(r->pool, r->cell, false);
+        r->unread = false;
+        r->takes++;
+        r->cell = cell_pool_take(
+            r->pool, &r->call, now + r->call.wait_us, r->result.reason, sizeof(r->result.reason));
+        if (!r->cell) {
+            cell_run_finish(r, CELL_UNAVAILABLE, r->result.reason);
+            return;
+        }
+        r->heard_us = clock_monotonic_us();
+        if (r->call.waits_apart && r->deadline_us)
+            r->deadline_us += r->heard_us - now;
+        cell_run_send_call(r, &r->call);
+    } while (r->unread);
+}
+
 struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *call)
 {
     struct cell_run *r = calloc(1, sizeof(*r));
-    int64_t now = clock_monotonic_us();
 
     if (!r)
         abort();
     r->pool = p;
+    r->call = *call;
     r->deadline_us = call->deadline_us;
     r->quiet_us = call->quiet_us;
     if (call->n_fds > FRAME_FDS_MAX || call->payload.n > FRAME_MAX ||
-        (!call->deadline_us && !call->quiet_us)) {
+        (!call->deadline_us && !call->quiet_us))
         cell_run_finish(r, CELL_UNAVAILABLE,
             "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
-        return r;
-    }
-    r->cell = cell_pool_take(
-        p, call, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
-    if (!r->cell) {
-        cell_run_finish(r, CELL_UNAVAILABLE, r->result.reason);
-        return r;
-    }
-    r->heard_us = clock_monotonic_us();
-    if (call->waits_apart && r->deadline_us)
-        r->deadline_us += r->heard_us - now;
-    send_call(r, call);
+    else
+        cell_run_take(r);
     return r;
 }
 
@@ -234,6 +256,7 @@ static enum cell_event cell_run_take_frame(
     struct cell_run *r, const struct frame *f, wharf_str *ret_payload)
 {
     r->waiting = false;
+    r->takes = TAKES_MAX;
     *ret_payload = (wharf_str){f->payload, f->head.size};
     if (f->head.id != r->cell->call_id) {
         cell_run_finish(r, CELL_PROTOCOL, "the cell spoke of a call that is not running");
@@ -284,7 +307,10 @@ static bool cell_run_receive(struct cell_run *r)
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
-    cell_run_closed(r);
+    /* the kernel resets a socket whose other end was closed with something in it */
+    cell_run_closed(r, n < 0 && errno == ECONNRESET);
+    if (r->unread)
+        cell_run_take(r);
     return false;
 }
 
@@ -341,13 +367,6 @@ int cell_run_fd(const struct cell_run *r)
     return r->over ? -1 : r->cell->sock;
 }
 
-void cell_run_cancel(struct cell_run *r)
-{
-    atomic_store(&r->canceled, true);
-    if (r->cell)
-        cell_kill(r->cell);
-}
-
 void cell_run_spoil(struct cell_run *r)
 {
     r->spoilt = true;
@@ -360,7 +379,7 @@ void cell_run_end(struct cell_run *r)
     cell_run_finish(r, CELL_CANCELED, "the run was given up");
     if (r->cell) {
         const struct frame_reader *in = &r->cell->reader;
-        bool healthy = r->result.status <= CELL_FAILED && !r->spoilt && !atomic_load(&r->canceled);
+        bool healthy = r->result.status <= CELL_FAILED && !r->spoilt;
 
         /* what it sent after its result belongs to nobody */
         cell_pool_give(r->pool, r->cell, healthy && in->at == in->n);

@@ -8,7 +8,6 @@
 #define WHARF_CELL_POOL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "cell/cell.h"

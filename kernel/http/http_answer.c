@@ -131,6 +131,15 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
         http_answer_add(r, "Content-Security-Policy", "sandbox");
 }
 
+/* Returns the seconds of Retry-After, or 0. Whoever is refused because the server has too much to
+ * do hears when to ask again, also from code that gave no time. */
+static int http_answer_retry_s(const struct wharf_req *req, int status)
+{
+    if (req->reply.retry_after || status != 503 || !req->problems.n)
+        return req->reply.retry_after;
+    return !strcmp(req->problems.list[0].code, ERR_OVERLOADED);
+}
+
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
@@ -156,8 +165,8 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     if (status == 401)
         http_answer_add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
-    if (req->reply.retry_after) {
-        snprintf(text, sizeof(text), "%d", req->reply.retry_after);
+    if (http_answer_retry_s(req, status)) {
+        snprintf(text, sizeof(text), "%d", http_answer_retry_s(req, status));
         http_answer_add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
@@ -405,8 +414,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
-    if (req->reply.retry_after)
-        buf_addf(&out, "Retry-After: %d\r\n", req->reply.retry_after);
+    if (http_answer_retry_s(req, status))
+        buf_addf(&out, "Retry-After: %d\r\n", http_answer_retry_s(req, status));
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,

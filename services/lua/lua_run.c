@@ -297,7 +297,6 @@ static void run_in(
     }
     call.payload = buf_str(&text);
     run = cell_run_start(pool, &call);
-    buf_done(&text);
     started_us = clock_monotonic_us(); /* the wait for a process is not the run's */
     while (lua_run_next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
@@ -312,6 +311,7 @@ static void run_in(
     if (!was_orderly(o, clock_monotonic_us() - started_us))
         cell_run_spoil(run);
     cell_run_end(run);
+    buf_done(&text);
     o->depth = (uint32_t)req->depth;
     o->duration_us = clock_monotonic_us() - started_us;
     if (o->end != WHARF_LUA_NO_CELL) /* of a process that was killed nobody told what it took */

@@ -89,7 +89,8 @@ static void run(
         .fds = &fd,
         .n_fds = 1,
         .deadline_us = clock_monotonic_us() + limit_ms * 1000,
-        .wait_us = 60 * SECOND};
+        .wait_us = 60 * SECOND,
+        .waits_apart = true};
     struct cell_run *r;
     struct draw_told told = {0};
     FILE *f = fopen(out, "wb");

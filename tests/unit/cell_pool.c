@@ -1,4 +1,4 @@
-/* cell_pool.c - a pool of probes: questions, blocks, descriptors, cancelling, replacing, and
+/* cell_pool.c - a pool of probes: questions, blocks, descriptors, replacing, and
  * what is told when nothing can be had. */
 #include "unit.h"
 
@@ -189,29 +189,6 @@ static void without_waiting(void **state)
     assert_int_equal(cell_run_result(r)->status, CELL_DEADLINE);
     assert_int_equal(cell_run_fd(r), -1);
     cell_run_end(r);
-    cell_pool_free(p);
-}
-
-static void *cancel(void *run)
-{
-    cell_run_cancel(run);
-    return NULL;
-}
-
-static void canceled(void **state)
-{
-    struct cell_pool *p = cell_pool_new(&kind, folder());
-    struct cell_call call = call_of("cpu_loop");
-    struct cell_run *r = cell_run_start(p, &call);
-    wharf_str payload;
-    pthread_t other;
-
-    assert_int_equal(pthread_create(&other, NULL, cancel, r), 0);
-    assert_int_equal(cell_run_next(r, true, &payload), CELL_EVENT_END);
-    assert_int_equal(cell_run_result(r)->status, CELL_CANCELED);
-    pthread_join(other, NULL);
-    cell_run_end(r);
-    expect(p, "echo again", "again");
     cell_pool_free(p);
 }
 
@@ -526,6 +503,43 @@ static void killed_from_outside(void **state)
     cell_pool_free(p);
 }
 
+/* A process that ends before it read its call: another one gets it, blocking or not, with its
+ * descriptors. One that read the call is not forgiven. */
+static void killed_before_it_reads(void **state)
+{
+    struct cell_pool *p = cell_pool_new(&kind, folder());
+    int fd = memfd_create("wharf-unread", MFD_CLOEXEC);
+    struct cell_counts counts;
+
+    assert_int_equal(write(fd, "content", 7), 7);
+    for (int i = 0; i < 10; i++) {
+        struct cell_call call = call_of("read_fd");
+        struct cell_run *r;
+        wharf_str said;
+        enum cell_event e;
+        pid_t cell;
+
+        call.fds = &fd;
+        call.n_fds = 1;
+        expect(p, "echo x", "x");
+        cell = child_of(getpid());
+        kill(cell, SIGSTOP);
+        r = cell_run_start(p, &call);
+        kill(cell, SIGKILL);
+        while ((e = cell_run_next(r, i % 2, &said)) == CELL_EVENT_NONE)
+            continue;
+        assert_int_equal(e, CELL_EVENT_END);
+        assert_string_equal(cell_run_result(r)->reason, "");
+        assert_true(str_eqz(said, "content"));
+        cell_run_end(r);
+    }
+    close(fd);
+    cell_pool_counts(p, &counts);
+    assert_int_equal(counts.by_status[CELL_OK], counts.calls);
+    assert_true(counts.started >= 11);
+    cell_pool_free(p);
+}
+
 /* A process that takes nothing any more is replaced, not waited for, and none gets half of what
  * was said. */
 static void ahead_of_one_that_stands_still(void **state)
@@ -615,11 +629,11 @@ static void many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader),
-        UNIT(shrunk), UNIT(without_waiting), UNIT(canceled), UNIT(late), UNIT(descriptors),
-        UNIT(busy), UNIT(replaced), UNIT(not_there), UNIT(owners_never_meet), UNIT(ahead_of_a_call),
+        UNIT(shrunk), UNIT(without_waiting), UNIT(late), UNIT(descriptors), UNIT(busy),
+        UNIT(replaced), UNIT(not_there), UNIT(owners_never_meet), UNIT(ahead_of_a_call),
         UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call), UNIT(owners_take_turns),
-        UNIT(killed_from_outside), UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed),
-        UNIT(many_threads)};
+        UNIT(killed_from_outside), UNIT(killed_before_it_reads),
+        UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed), UNIT(many_threads)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,10 +107,13 @@ def cells(server):
     return [int(pid) for pid, _, args in lines if int(pid) in known and "wharf-cell-image" in args.split()[0]]
 
 
-def stop_cells(server, signal_):
-    for pid in cells(server):
+def stop_cells(server, signal_, pids=None):
+    """Sends the signal to these cells, or to all that there are, and returns them."""
+    pids = cells(server) if pids is None else pids
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal_)
+    return pids
 
 
 def begin(client, data):
@@ -142,9 +145,9 @@ def test_a_cell_that_is_killed_once(server, client):
     data = labels.bytes_of(labels.label())
     for _ in range(5):  # a machine that is busy may have no other one in time
         read(client, data, CODES)
-        stop_cells(server, signal.SIGSTOP)
+        stopped = stop_cells(server, signal.SIGSTOP)
         at_work, said = begin(client, data)
-        stop_cells(server, signal.SIGKILL)
+        stop_cells(server, signal.SIGKILL, stopped)
         at_work.join()
         if said[0]["status"] != 503:
             break
