@@ -449,38 +449,78 @@ static bool list_sql_limit(
     return false;
 }
 
-/* Writes the rows whose relevance is looked at, as t. Those with all words come before all others
- * (search_sql.c), so the others are read only when these do not fill the page: one word of several
- * may be in each row of the table. */
+/* Writes the rows whose relevance is looked at, as t. */
 static void relevant_rows(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     struct list_query all = *q;
 
-    if (q->ranked && q->wide) {
-        all.wide = false;
-        sql_add(s, "(SELECT t.*");
-        from_where(s, d, &all, who, extra, arg);
-        sql_add(s, " UNION ALL (SELECT t.*");
-        from_where(s, d, q, who, extra, arg);
-        search_not_found(s, q);
-        sql_addf(s, " LIMIT %d)) t", QUERY_RANKED_MAX);
-        return;
-    }
-    if (q->ranked || q->match_all || q->n_terms < 2) {
-        sql_add(s, "(SELECT t.*");
+    sql_add(s, "(SELECT t.*");
+    if (!q->ranked || !q->wide) {
         from_where(s, d, q, who, extra, arg);
         sql_addf(s, " LIMIT %d) t", QUERY_RANKED_MAX);
         return;
     }
-    all.match_all = true;
-    sql_add(s, "(WITH a AS MATERIALIZED (SELECT t.*");
+    all.wide = false;
     from_where(s, d, &all, who, extra, arg);
-    sql_addf(s, " LIMIT %d) SELECT * FROM a UNION ALL (SELECT t.*", QUERY_RANKED_MAX);
+    sql_add(s, " UNION ALL (SELECT t.*");
     from_where(s, d, q, who, extra, arg);
-    sql_add(s, " AND (SELECT count(*) FROM a) <= ");
+    search_not_found(s, q);
+    sql_addf(s, " LIMIT %d)) t", QUERY_RANKED_MAX);
+}
+
+/* Writes the rows whose relevance is looked at where there are several words and any of them will
+ * do: those with all words, and some with each word. A row that has a rare word is among them; of a
+ * word that half of the table has, only some rows are. */
+static void list_sql_candidates(struct sql *s, const struct definition *d,
+    const struct list_query *q, const struct access *who, query_extra_fn *extra, void *arg)
+{
+    int each = QUERY_RANKED_OTHERS_MAX / (int)q->n_terms;
+    struct list_query part = *q;
+
+    if (each > QUERY_RANKED_EACH_MAX)
+        each = QUERY_RANKED_EACH_MAX;
+    sql_addf(s, "(SELECT t.* FROM %s t WHERE t.organization_id = $%zu AND t.id = ANY (ARRAY(",
+        d->storage.table, s->organization);
+    part.match_all = true;
+    sql_add(s, "(SELECT t.id");
+    from_where(s, d, &part, who, extra, arg);
+    sql_addf(s, " LIMIT %d)", QUERY_RANKED_MAX);
+    part.n_terms = 1;
+    for (size_t i = 0; i < q->n_terms; i++) {
+        part.terms = &q->terms[i];
+        sql_add(s, " UNION (SELECT t.id");
+        from_where(s, d, &part, who, extra, arg);
+        sql_addf(s, " LIMIT %d)", each);
+    }
+    sql_add(s, "))) t");
+}
+
+static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    sql_add(s, "SELECT t.id, ");
+    search_score(s, d, q, true);
+    sql_add(s, " AS score FROM ");
+}
+
+/* Writes ids and scores of the rows of a search with several words. What is not looked at comes
+ * last, by id, with the least score that a row with one of the words can have; it is read only for
+ * pages that the others do not fill. */
+static void list_sql_several_words(struct sql *s, const struct definition *d,
+    const struct list_query *q, const struct access *who, query_extra_fn *extra, void *arg)
+{
+    sql_add(s, "WITH w AS MATERIALIZED (");
+    list_sql_scores(s, d, q);
+    list_sql_candidates(s, d, q, who, extra, arg);
+    search_folded(s, d, q);
+    sql_addf(
+        s, ") SELECT id, score FROM w UNION ALL (SELECT t.id, round(1.0 / %zu, 4)", q->n_terms + 1);
+    from_where(s, d, q, who, extra, arg);
+    sql_add(s, " AND (SELECT count(*) FROM w) <= ");
     sql_bind_int(s, q->page * q->limit);
-    sql_addf(s, "::bigint AND t.id NOT IN (SELECT id FROM a) LIMIT %d)) t", QUERY_RANKED_MAX);
+    sql_add(s, "::bigint AND t.id NOT IN (SELECT id FROM w) ORDER BY 1 LIMIT ");
+    sql_bind_int(s, q->page * q->limit + 1);
+    sql_add(s, ")");
 }
 
 /* Writes a page by relevance. It is computed once per matching row, in an inner select that
@@ -489,11 +529,14 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     page_columns(s, d, q, who, "p.score");
-    sql_add(s, " FROM (SELECT t.id, ");
-    search_score(s, d, q, true);
-    sql_add(s, " AS score FROM ");
-    relevant_rows(s, d, q, who, extra, arg);
-    search_folded(s, d, q);
+    sql_add(s, " FROM (");
+    if (q->ranked || q->match_all || q->n_terms < 2) {
+        list_sql_scores(s, d, q);
+        relevant_rows(s, d, q, who, extra, arg);
+        search_folded(s, d, q);
+    } else {
+        list_sql_several_words(s, d, q, who, extra, arg);
+    }
     sql_add(s, " ORDER BY 2 DESC, 1");
     list_sql_limit(s, d, q, false);
     sql_addf(s,

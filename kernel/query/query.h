@@ -238,7 +238,10 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
     const struct access *who, query_extra_fn *extra, void *arg);
 enum {
     QUERY_COUNT_CAP = 10000,
-    QUERY_RANKED_MAX = 10000 /* rows of a search whose relevance is looked at */
+    QUERY_RANKED_MAX = 10000, /* rows with all words whose relevance is looked at */
+    /* rows that have one of several words: of each word, and of all of them together */
+    QUERY_RANKED_EACH_MAX = 500,
+    QUERY_RANKED_OTHERS_MAX = 4000
 };
 /* Writes EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its
  * answer (-1: not understood). */

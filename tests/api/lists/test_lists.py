@@ -228,6 +228,21 @@ def test_ten_thousand_rows_of_a_search_are_ranked(fresh, server):
     assert len(c.get("/v1/samples?search=everywhere&limit=100&page=101&order_by=created_at").data) == 50, "in another order there is nothing to rank"
 
 
+def test_a_word_that_is_everywhere_beside_a_rare_one(fresh, server):
+    """Rows with both words come first, rows with the rare one are ranked, and pages behind those that are ranked have each row once too."""
+    server.sql("INSERT INTO filterbench.sample (organization_id, id, status, name, created_at, updated_at)"
+               " SELECT %s, 'smp_' || lpad(i::text, 22, '0'), 'open', CASE WHEN i %% 1000 = 7 THEN 'crate nail' WHEN i %% 1000 = 9 THEN 'long thin nail' ELSE 'crate ' || i END, now(), now()"
+               " FROM generate_series(1, 3000) i", fresh.id)
+    c = fresh.client()
+    names = [row["name"] for row in c.get("/v1/samples?search=crate+nail&limit=10").data]
+    assert names[:3] == ["crate nail"] * 3 and all("nail" not in name for name in names[3:])
+    rows = [row for page in range(1, 31) for row in c.get(f"/v1/samples?search=crate+nail&limit=100&page={page}").data]
+    assert len({row["id"] for row in rows}) == len(rows) == 3000 and [row["name"] for row in rows[:10]] == names
+    assert max(i for i, row in enumerate(rows) if row["name"] == "long thin nail") < 600 and [r["id"] for r in rows[600:]] == sorted(r["id"] for r in rows[600:])
+    assert c.get("/v1/samples?search=crate+nail&limit=100&page=30").pagination["has_more"] is False and c.get("/v1/samples?search=crate+nail&limit=100&page=31").data == []
+    assert c.get("/v1/samples?search=crate+nail&limit=1&include_total_count=true").pagination["total_count"] == 3000
+
+
 def test_fields(filled):
     c, _ = filled
     row = c.get("/v1/samples?fields=name,qty&limit=1").data[0]
