@@ -1,0 +1,188 @@
+/* inference.h - inside of the module inference: pictures of shipping labels become rows, and rows
+ * become trackers (docs/spec/06-inference.md). What a label says is label.h's, whom it means is
+ * the service contacts.match. */
+#ifndef INFERENCE_H
+#define INFERENCE_H
+
+#define W inference_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/errors.h"
+#include "wharf/ext/carriers.h"
+#include "wharf/ext/contacts.h"
+#include "wharf/ext/locations.h"
+#include "wharf/ext/org.h"
+#include "wharf/ext/trackers.h"
+#include "wharf/inline.h"
+#include "wharf/service/blob.h"
+#include "wharf/service/fetch.h"
+#include "wharf/service/image.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/text.h"
+#include "label.h"
+
+extern const wharf_carriers_detect_api *inference_carriers;
+extern const wharf_org_directory_api *inference_org;
+extern const wharf_blob_api *inference_blob;
+extern const wharf_fetch_api *inference_fetch;
+extern const wharf_image_api *inference_image;
+extern const wharf_keys_api *inference_keys;
+extern const wharf_text_api *inference_text;
+/* NULL where the module is not there */
+extern const wharf_contacts_match_api *inference_contacts;
+extern const wharf_locations_directory_api *inference_places;
+extern const wharf_trackers_ops_api *inference_trackers;
+
+#define RESOURCE  "shipping_label_inference"
+#define IMAGE_MAX 10000000 /* bytes of an image, by URL or inline */
+enum { IMAGES_MAX = 4, GIVEN_MAX = 50, LINK_S = 900 };
+
+/* ---- inference_wishes.c: options of a request, settled with the organization's settings ---- */
+
+enum { RECIPIENT, SENDER, PARTIES }; /* in this order everywhere */
+extern const char *const party_names[PARTIES];
+
+struct wishes {
+    uint32_t mode; /* enum label_mode */
+    bool strict; /* on_ambiguity is error */
+    bool barcodes_from_all;
+    bool tracker, synchronously;
+    wharf_str tracker_type;
+    bool search[PARTIES], thrown[PARTIES]; /* thrown: its match problems block */
+    bool at_location, exact, unique, store_images, learn;
+    uint32_t threshold, tolerance, order, limit; /* as in wharf_match_label */
+    const wharf_json *ignore; /* array of texts */
+    wharf_str languages; /* joined by "+" */
+};
+
+/* Settles the options of a body (or NULL), told as JSON that wishes_read takes. */
+wharf_status wishes_settle(
+    wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret);
+void wishes_read(const wharf_json *settled, struct wishes *ret);
+
+/* ---- inference_images.c: images of a request, brought here ---- */
+
+struct picture {
+    const char *path; /* of the value in the body: "image.1" */
+    wharf_str value;
+    bool is_url;
+    wharf_fetch *fetch;
+    wharf_blob_writer *bytes; /* NULL: they are not here */
+    const char *error; /* code of section 12, or extraction_timeout, extraction_failed; or NULL */
+    wharf_str reason; /* one sentence about "it", or empty */
+    wharf_image_read *read; /* NULL: not read */
+    struct label_given given; /* values that the client read */
+    struct label *label; /* NULL: not extracted */
+    const char *classification;
+    uint32_t classifier, selection; /* per 10,000 */
+    bool classified;
+};
+
+/* Collects the values of the body and judges those that are URLs; nothing is fetched. */
+wharf_status images_collect(
+    wharf_req *req, const wharf_json *body, struct picture *list, size_t *ret_n);
+/* Fetches and decodes them. Problems of one image are in its error; where all have one, it is that
+ * of the first. */
+wharf_status images_bring(wharf_req *req, struct picture *list, size_t n);
+/* Fails with the error of the picture. */
+wharf_status images_fail(wharf_req *req, const struct picture *p);
+
+/* ---- inference_read.c: pictures read, one selected ---- */
+
+struct reading {
+    struct picture pictures[IMAGES_MAX];
+    size_t n;
+    struct wishes wishes;
+    const wharf_json *settled; /* wishes as JSON */
+    struct label_choice choice;
+    struct label *label; /* of the selected picture, or NULL */
+    int64_t duration_ms;
+    const char *error; /* image_unreadable, extraction_timeout, extraction_failed, or NULL */
+    const wharf_json *images; /* as images_kept */
+};
+
+/* Reads all pictures, and chooses one. */
+wharf_status reading_run(wharf_req *req, struct reading *r, wharf_str location);
+/* Keeps the bytes of the pictures as files, and tells of each picture as JSON in r->images. */
+wharf_status reading_keep(wharf_req *req, struct reading *r);
+
+/* ---- inference_facts.c: what a label says, as fields of the row ---- */
+
+void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec);
+/* Tells the provider of the row's provider_id, and where its number is followed. */
+wharf_status facts_provider(wharf_req *req, wharf_rec *rec);
+/* Makes the hash of the row, and what searches look at. */
+void facts_settle(wharf_req *req, wharf_rec *rec);
+
+/* ---- inference_party.c: parties, and the contacts that they mean ---- */
+
+/* Makes a party of what the label says; NULL: it says nothing of it. */
+wharf_status party_of_label(wharf_req *req, const struct label_party *p, const wharf_json **ret);
+/* Looks for the contacts that the parties mean, as wishes say, of those that nobody chose by hand. */
+wharf_status parties_match(wharf_req *req, const struct wishes *w, wharf_rec *rec);
+/* Notes what a write sends of its parties, before missing members become null. */
+void parties_note(const wharf_rec *rec);
+/* Takes what an update sent of a party. */
+wharf_status party_take(wharf_req *req, const struct wishes *w, const wharf_rec *old_rec,
+    wharf_rec *new_rec, int which);
+/* Looks for contacts for one party: {"searched_name", "searched_business", "matches", "decision"} of
+ * contacts.match; NULL when it says nothing to look for. */
+wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json *party,
+    wharf_str location, const wharf_json **ret);
+/* Puts the members of section 3.1 that party_find tells. */
+void party_put_found(wharf_out *out, const wharf_json *found);
+wharf_status inference_contacts_merged(
+    wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+wharf_field party_field(int which);
+wharf_field party_contact_field(int which);
+
+/* ---- inference_state.c: errors and status (section 5) ---- */
+
+enum { ERRORS_MAX = 14 };
+
+struct state {
+    const char *errors[ERRORS_MAX];
+    size_t n;
+    bool blocked; /* one of them blocks */
+    bool tied; /* no tracker is made by itself */
+};
+
+void state_add(struct state *st, const char *error, bool blocking);
+/* Judges the row as it will be. image_error: of the pictures, or NULL. */
+wharf_status state_judge(wharf_req *req, const struct wishes *w, const wharf_rec *rec,
+    const char *image_error, struct state *ret);
+void state_set(wharf_req *req, const struct state *st, wharf_rec *rec, const char *status);
+bool state_has(const wharf_rec *rec, const char *error);
+/* Returns the error of the pictures that is still open, or NULL. */
+const char *state_image_error(const wharf_rec *rec);
+/* Returns why the tracker that was tried is not there, or NULL. */
+const char *state_tracker_error(const wharf_rec *rec);
+
+/* ---- inference_tracker.c ---- */
+
+extern const char inference_inner_kind[]; /* context of a write that this module makes */
+struct inner {
+    const struct reading *reading; /* a create */
+    wharf_str tracker_id, shipment_id; /* an update that tells of the tracker */
+    const char *error; /* or why there is none */
+};
+
+/* Makes the tracker of a row, and tells the row of it. What goes wrong is in the row's errors. */
+wharf_status tracker_make(wharf_req *req, wharf_str id);
+/* Enqueues the job that does so. */
+wharf_status tracker_later(wharf_req *req, wharf_str id);
+wharf_status tracker_job(wharf_req *req, void *arg);
+/* Tells whether a tracker is wanted, and not there. */
+bool tracker_missing(const struct wishes *w, const wharf_rec *rec);
+
+/* ---- inference_create.c, inference_rules.c, inference_shown.c, inference_debug.c ---- */
+
+wharf_status inference_create(wharf_req *req, void *arg);
+wharf_status inference_search(wharf_req *req, void *arg);
+wharf_status inference_match(wharf_req *req, void *arg);
+wharf_status inference_compare(wharf_req *req, void *arg);
+wharf_status inference_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
+    wharf_field f, wharf_out *const *outs);
+extern const wharf_hooks inference_hooks;
+
+#endif

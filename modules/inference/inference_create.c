@@ -1,0 +1,152 @@
+/* inference_create.c - POST /v1/inferences/images/shipping-labels: images of a request become a row
+ * (docs/spec/06-inference.md sections 2 and 5). No connection to the database is held while images
+ * are fetched and read. */
+#include "inference.h"
+
+#include "inference.gen.h"
+
+/* ---- what the client read ---- */
+
+static wharf_status create_take_values(
+    wharf_req *req, const wharf_json *list, const char *path, struct label_given *ret)
+{
+    size_t n = W->json->count(list);
+    wharf_str *values = W->mem->alloc(req, (n + 1) * sizeof(*values));
+
+    ret->values = values;
+    ret->n = 0;
+    if (n > GIVEN_MAX)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+            "%s may have %d values; send those that matter", path, GIVEN_MAX);
+    for (const wharf_json *m = W->json->at(list, 0); m; m = W->json->next(m)) {
+        wharf_str text;
+
+        if (!W->json->text(m, &text))
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s must be texts", path);
+        if (text.n)
+            values[ret->n++] = text;
+    }
+    return WHARF_OK;
+}
+
+/* Reads barcode_values: one list for all images, or one for each. */
+static wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct reading *r)
+{
+    const wharf_json *list = W->json->get(body, "barcode_values"), *first = W->json->at(list, 0);
+    bool nested = false;
+    wharf_status s = WHARF_OK;
+    size_t i = 0;
+
+    for (const wharf_json *m = first; m; m = W->json->next(m))
+        nested = nested || W->json->type(m) == WHARF_J_ARRAY;
+    if (nested && (!r->wishes.barcodes_from_all || W->json->count(list) != r->n))
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "barcode_values",
+            r->wishes.barcodes_from_all
+                ? "barcode_values must have one list for each image"
+                : "Lists for each image need options.images.barcodes_from_all: true");
+    if (!nested) {
+        for (; i < r->n && s == WHARF_OK; i++)
+            s = create_take_values(req, list, "barcode_values", &r->pictures[i].given);
+        return s;
+    }
+    for (const wharf_json *m = first; m && s == WHARF_OK; m = W->json->next(m), i++)
+        s = create_take_values(req, json_is_null(m) ? NULL : m,
+            W->mem->format(req, "barcode_values.%zu", i).p, &r->pictures[i].given);
+    return s;
+}
+
+/* ---- the row ---- */
+
+static wharf_status create_row_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
+{
+    static const char *const keys[] = {
+        "location_id", "layout_id", "metadata", "notes", "disable_webhooks"};
+    wharf_out *out = W->json->builder(req);
+
+    W->json->open(out, NULL, '{');
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (W->json->get(body, keys[i]))
+            W->json->put(out, keys[i], val_json(W->json->get(body, keys[i])));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+static wharf_status create_row(
+    wharf_req *req, const wharf_json *body, struct reading *r, const wharf_rec **ret_rec)
+{
+    struct inner *in = W->mem->alloc(req, sizeof(*in));
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = RESOURCE,
+        .op = WHARF_CREATE,
+        .kind = inference_inner_kind,
+        .context = in,
+        .ret_rec = ret_rec};
+    wharf_status s = reading_keep(req, r);
+
+    in->reading = r;
+    if (s == WHARF_OK)
+        s = create_row_body(req, body, &w.body);
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
+}
+
+/* Tells whether a tracker is made at once: wanted, and nothing is open that somebody decides. */
+static bool create_tracks(const struct reading *r, const wharf_rec *rec)
+{
+    return tracker_missing(&r->wishes, rec) &&
+           is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "extracted") &&
+           !state_has(rec, "multiple_matches");
+}
+
+/* Makes row and tracker in one transaction, and answers. */
+static wharf_status create_write(wharf_req *req, const wharf_json *body, struct reading *r)
+{
+    const wharf_rec *rec = NULL;
+    wharf_str id;
+    wharf_status s = create_row(req, body, r, &rec);
+
+    if (s != WHARF_OK)
+        return s;
+    id = W->res->id(rec);
+    if (create_tracks(r, rec))
+        s = r->wishes.synchronously ? tracker_make(req, id) : tracker_later(req, id);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, RESOURCE, id, WHARF_SHOWN, &rec);
+    if (s != WHARF_OK)
+        return s;
+    W->res->encode(req,
+        W->req->respond(req, 201,
+            is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "error")
+                ? "Label read, review needed"
+                : "Label read"),
+        NULL, rec);
+    W->req->created(
+        req, W->mem->format(req, "/v1/inferences/images/shipping-labels/%s", id.p));
+    return WHARF_OK;
+}
+
+wharf_status inference_create(wharf_req *req, void *arg)
+{
+    struct reading *r = W->mem->alloc(req, sizeof(*r));
+    const wharf_json *body;
+    wharf_str location;
+    wharf_status s = W->req->body(req, &body);
+
+    (void)arg;
+    if (s == WHARF_OK)
+        s = images_collect(req, body, r->pictures, &r->n);
+    if (s != WHARF_OK)
+        return s;
+    location = json_text(body, "location_id");
+    s = wishes_settle(req, W->json->get(body, "options"), location, &r->settled);
+    if (s != WHARF_OK)
+        return s;
+    wishes_read(r->settled, &r->wishes);
+    s = create_take_given(req, body, r);
+    if (s == WHARF_OK && location.n)
+        s = W->req->need_location(req, location);
+    if (s == WHARF_OK)
+        s = images_bring(req, r->pictures, r->n);
+    if (s == WHARF_OK)
+        s = reading_run(req, r, location);
+    return s == WHARF_OK ? create_write(req, body, r) : s;
+}

@@ -1,0 +1,189 @@
+/* inference_images.c - images of a request: collected, judged, fetched or decoded
+ * (docs/spec/06-inference.md sections 2 and 10). Nothing is fetched before all values are judged.
+ * Leaves to others: addresses and redirects (wharf.fetch), reading them. */
+#include <strings.h>
+#include <unistd.h>
+
+#include "inference.h"
+
+#include "inference.gen.h"
+
+enum { PIECE = 64 * 1024, SCHEME_MAX = 40 };
+
+/* ---- collecting ---- */
+
+static wharf_fetch_request image_request(wharf_str url)
+{
+    return (wharf_fetch_request){.head = WHARF_HEAD(wharf_fetch_request),
+        .url = url,
+        .family = "inference",
+        .flags = WHARF_FETCH_TO_FILE,
+        .redirects = 3,
+        .max_bytes = IMAGE_MAX};
+}
+
+/* Tells whether a value is a URL of another kind than data: base64 has no colon. */
+static bool image_is_url(wharf_str v)
+{
+    if (v.n > 5 && !strncasecmp(v.p, "data:", 5))
+        return false;
+    return memchr(v.p, ':', v.n < SCHEME_MAX ? v.n : SCHEME_MAX) != NULL;
+}
+
+static wharf_status image_add(wharf_req *req, const wharf_json *v, const char *path,
+    struct picture *list, size_t *n)
+{
+    wharf_str text;
+
+    if (!W->json->text(v, &text) || !text.n)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+            "%s must be a data URI, base64 or a URL that begins with https://", path);
+    if (*n < IMAGES_MAX)
+        list[*n] = (struct picture){.path = path,
+            .value = text,
+            .is_url = image_is_url(text),
+            .reason = WHARF_S("")};
+    ++*n;
+    return WHARF_OK;
+}
+
+static wharf_status image_add_all(wharf_req *req, const wharf_json *body, const char *key,
+    struct picture *list, size_t *n)
+{
+    const wharf_json *v = W->json->get(body, key);
+    wharf_status s = WHARF_OK;
+    size_t i = 0;
+
+    if (json_is_null(v))
+        return WHARF_OK;
+    if (W->json->type(v) != WHARF_J_ARRAY)
+        return image_add(req, v, key, list, n);
+    for (const wharf_json *m = W->json->at(v, 0); m && s == WHARF_OK; m = W->json->next(m), i++)
+        s = image_add(req, m, W->mem->format(req, "%s.%zu", key, i).p, list, n);
+    return s;
+}
+
+wharf_status images_collect(
+    wharf_req *req, const wharf_json *body, struct picture *list, size_t *ret_n)
+{
+    wharf_status s;
+
+    *ret_n = 0;
+    s = image_add_all(req, body, "image", list, ret_n);
+    if (s == WHARF_OK)
+        s = image_add_all(req, body, "image_url", list, ret_n);
+    if (s != WHARF_OK)
+        return s;
+    if (*ret_n > IMAGES_MAX)
+        return W->err->fail(req, ERR_INFERENCE_TOO_MANY_IMAGES, NULL, NULL);
+    if (!*ret_n)
+        return W->err->fail(req, ERR_INFERENCE_IMAGE_REQUIRED, NULL, NULL);
+    for (size_t i = 0; i < *ret_n && s == WHARF_OK; i++) {
+        const wharf_fetch_request r = image_request(list[i].value);
+
+        if (list[i].is_url)
+            s = inference_fetch->check(req, &r, list[i].path);
+    }
+    return s;
+}
+
+/* ---- bringing ---- */
+
+static void image_wrong(struct picture *p, const char *code, wharf_str reason)
+{
+    p->error = code;
+    p->reason = reason;
+}
+
+/* Decodes a data URI or base64. */
+static wharf_status image_decode(wharf_req *req, struct picture *p)
+{
+    const char *fault = NULL;
+    wharf_str type;
+    wharf_status s = inference_blob->begin(req, IMAGE_MAX, &p->bytes);
+
+    if (s == WHARF_OK)
+        s = inference_blob->write_text(req, p->bytes, p->value, &type, &fault);
+    if (s == WHARF_OK && lseek(inference_blob->written(p->bytes), 0, SEEK_END) > 0)
+        return WHARF_OK;
+    if (s == WHARF_UNAVAILABLE)
+        return s;
+    if (s == WHARF_OK || fault)
+        image_wrong(p, ERR_INFERENCE_IMAGE_INVALID,
+            fault ? W->mem->format(req, "%s", fault) : WHARF_S("it is empty"));
+    else
+        image_wrong(p, ERR_FILE_TOO_LARGE, WHARF_S("it has more than 10 MB"));
+    W->err->clear(req);
+    inference_blob->abort(req, p->bytes);
+    p->bytes = NULL;
+    return WHARF_OK;
+}
+
+static bool image_is_policy(wharf_str code)
+{
+    return is(code, ERR_INFERENCE_URL) || is(code, ERR_INFERENCE_PROTOCOL) ||
+           is(code, ERR_INFERENCE_HOSTNAME);
+}
+
+static wharf_status image_copy(wharf_req *req, struct picture *p)
+{
+    static const char failed[] = "a fetched image can't be read";
+    char *piece = W->mem->alloc(req, PIECE);
+    int fd = inference_fetch->file(p->fetch);
+    wharf_status s = inference_blob->begin(req, IMAGE_MAX, &p->bytes);
+    int64_t at = 0;
+
+    while (s == WHARF_OK) {
+        ssize_t n = pread(fd, piece, PIECE, at);
+
+        if (n == 0)
+            return WHARF_OK;
+        if (n < 0)
+            return W->err->fail(req, ERR_INTERNAL, NULL, failed);
+        s = inference_blob->write(req, p->bytes, piece, (size_t)n);
+        at += n;
+    }
+    return s;
+}
+
+static wharf_status image_take_fetched(wharf_req *req, struct picture *p)
+{
+    wharf_status s = inference_fetch->wait(req, p->fetch);
+    wharf_str code = inference_fetch->code(p->fetch);
+
+    if (s != WHARF_OK)
+        return s;
+    if (image_is_policy(code))
+        return inference_fetch->fail(req, p->fetch, p->path);
+    if (code.n)
+        image_wrong(p, W->mem->dup(req, code.p, code.n).p, WHARF_S(""));
+    else
+        s = image_copy(req, p);
+    return s;
+}
+
+wharf_status images_fail(wharf_req *req, const struct picture *p)
+{
+    if (p->fetch && inference_fetch->code(p->fetch).n)
+        return inference_fetch->fail(req, p->fetch, p->path);
+    return W->err->fail(req, p->error, p->path, p->reason.n ? "The image can't be read: %s" : NULL,
+        p->reason.p);
+}
+
+wharf_status images_bring(wharf_req *req, struct picture *list, size_t n)
+{
+    wharf_status s = WHARF_OK;
+    size_t failed = 0;
+
+    for (size_t i = 0; i < n && s == WHARF_OK; i++) {
+        const wharf_fetch_request r = image_request(list[i].value);
+
+        if (list[i].is_url)
+            s = inference_fetch->start(req, &r, &list[i].fetch);
+    }
+    for (size_t i = 0; i < n && s == WHARF_OK; i++)
+        s = list[i].is_url ? image_take_fetched(req, &list[i]) : image_decode(req, &list[i]);
+    for (size_t i = 0; i < n; i++)
+        failed += list[i].error != NULL;
+    return s == WHARF_OK && failed == n ? images_fail(req, &list[0]) : s;
+}

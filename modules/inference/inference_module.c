@@ -1,0 +1,65 @@
+/* inference_module.c - the module inference: what it declares (docs/spec/06-inference.md). */
+#include "inference.h"
+
+#include "inference.gen.h"
+
+const wharf_host *W;
+const wharf_carriers_detect_api *inference_carriers;
+const wharf_org_directory_api *inference_org;
+const wharf_blob_api *inference_blob;
+const wharf_fetch_api *inference_fetch;
+const wharf_image_api *inference_image;
+const wharf_keys_api *inference_keys;
+const wharf_text_api *inference_text;
+const wharf_contacts_match_api *inference_contacts;
+const wharf_locations_directory_api *inference_places;
+const wharf_trackers_ops_api *inference_trackers;
+
+static const wharf_route routes[] = {
+    {ROUTE_CREATE, .handler = inference_create},
+    {ROUTE_SEARCH, .handler = inference_search},
+    {ROUTE_MATCH, .handler = inference_match},
+    {ROUTE_COMPARE, .handler = inference_compare},
+};
+
+static void inference_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    declare_resource(d, api, RESOURCE, (wharf_str)SHIPPING_LABEL_INFERENCE_DEFINITION,
+        SHIPPING_LABEL_INFERENCE_DEFINITION_HASH, &inference_hooks);
+    ROUTES(api, d, routes);
+    CHECKS(api, d);
+    api->job(d, "track", tracker_job, NULL, WHARF_S("{\"retries\": 5}"));
+}
+
+static wharf_status inference_start(wharf_plugin *self, wharf_req *req)
+{
+    const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
+
+    (void)req;
+    inference_carriers = W->service(self, "carriers.detect", 1, 1);
+    inference_org = W->service(self, "org.directory", 1, 1);
+    inference_blob = W->service(self, "wharf.blob", 1, 2);
+    inference_fetch = W->service(self, "wharf.fetch", 1, 1);
+    inference_image = W->service(self, "wharf.image", 1, 0);
+    inference_keys = W->service(self, "wharf.keys", 1, 0);
+    inference_text = W->service(self, "wharf.text", 1, 0);
+    inference_contacts = W->service(self, "contacts.match", 1, 1);
+    inference_places = W->service(self, "locations.directory", 1, 2);
+    inference_trackers = W->service(self, "trackers.ops", 1, 0);
+    if (merge)
+        merge->on_merge(inference_contacts_merged);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        DESCRIBED,
+        .declare = inference_declare,
+        .start = inference_start};
+
+    W = host;
+    return &desc;
+}

@@ -1,0 +1,152 @@
+/* inference_tracker.c - the tracker of what was read: made within the request or by a job
+ * (docs/spec/06-inference.md section 5). What goes wrong is told by the row, never by HTTP. */
+#include "inference.h"
+
+#include "inference.gen.h"
+
+const char inference_inner_kind[] = "inference.inner";
+
+bool tracker_missing(const struct wishes *w, const wharf_rec *rec)
+{
+    return w->tracker && !field_text(rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).n;
+}
+
+static void tracker_put_party(wharf_out *out, const wharf_rec *rec, int which)
+{
+    static const char *const ids[PARTIES] = {"recipient_contact_id", "sender_contact_id"};
+    const wharf_json *party = field_json(rec, party_field(which));
+    wharf_str contact = json_text(party, "contact_id");
+
+    if (contact.n) {
+        W->json->put(out, ids[which], val_text(contact));
+        return;
+    }
+    if (!json_text(party, "name").n && !json_text(party, "business").n)
+        return;
+    W->json->open(out, party_names[which], '{');
+    W->json->put(out, "name", val_json(W->json->get(party, "name")));
+    W->json->put(out, "business", val_json(W->json->get(party, "business")));
+    W->json->close(out);
+}
+
+static wharf_status tracker_body(wharf_req *req, const wharf_rec *rec, const wharf_json **ret)
+{
+    static const struct {
+        const char *name;
+        wharf_field field;
+    } texts[] = {{"tracking_number", SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER},
+        {"provider_id", SHIPPING_LABEL_INFERENCE_PROVIDER_ID},
+        {"type", SHIPPING_LABEL_INFERENCE_TRACKER_TYPE},
+        {"location_id", SHIPPING_LABEL_INFERENCE_LOCATION_ID},
+        {"layout_id", SHIPPING_LABEL_INFERENCE_LAYOUT_ID}};
+    wharf_out *out = W->json->builder(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "inference_id", val_text(W->res->id(rec)));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (field_text(rec, texts[i].field).n)
+            W->json->put(out, texts[i].name, val_text(field_text(rec, texts[i].field)));
+    for (int i = 0; i < PARTIES; i++)
+        tracker_put_party(out, rec, i);
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+/* Makes the tracker in a savepoint: a problem of it takes nothing else back. */
+static wharf_status tracker_try(wharf_req *req, const wharf_rec *rec, struct inner *made)
+{
+    const wharf_rec *tracker = NULL;
+    const wharf_json *body, *shown;
+    wharf_out *out = W->json->builder(req);
+    bool known = false;
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = tracker_body(req, rec, &body);
+    if (s == WHARF_OK)
+        s = inference_trackers->create(req, body, &tracker, &known);
+    if (s == WHARF_OK) {
+        W->res->encode(req, out, NULL, tracker);
+        s = W->json->result(req, out, &shown);
+    }
+    if (s == WHARF_OK)
+        s = W->db->commit(req);
+    else
+        W->db->rollback(req);
+    if (s == WHARF_UNAVAILABLE || s == WHARF_INTERNAL)
+        return s;
+    if (s != WHARF_OK) {
+        W->err->clear(req);
+        made->error = s == WHARF_DENIED ? "tracker_forbidden" : "tracker_failed";
+        return WHARF_OK;
+    }
+    made->tracker_id = W->res->id(tracker);
+    made->shipment_id = json_text(shown, "current_shipment_id");
+    return WHARF_OK;
+}
+
+wharf_status tracker_make(wharf_req *req, wharf_str id)
+{
+    struct inner *made = W->mem->alloc(req, sizeof(*made));
+    const wharf_rec *rec;
+    const wharf_json *nothing;
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = RESOURCE,
+        .op = WHARF_UPDATE,
+        .id = id,
+        .kind = inference_inner_kind,
+        .context = made};
+    wharf_status s = W->res->fetch(req, RESOURCE, id, WHARF_FOR_UPDATE, &rec);
+
+    *made = (struct inner){.tracker_id = WHARF_S(""), .shipment_id = WHARF_S("")};
+    if (s != WHARF_OK)
+        return s;
+    if (!inference_trackers)
+        made->error = "tracker_failed";
+    else if (inference_keys->level(req, WHARF_S("trackers")) < WHARF_LEVEL_WRITE)
+        made->error = "tracker_forbidden";
+    else
+        s = tracker_try(req, rec, made);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, WHARF_S("{}"), &nothing);
+    w.body = nothing;
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
+}
+
+/* ---- by a job ---- */
+
+wharf_status tracker_later(wharf_req *req, wharf_str id)
+{
+    const wharf_json *args;
+    wharf_status s = W->json->parse(
+        req, W->mem->format(req, "{\"inference\": \"%s\"}", id.p), &args);
+
+    return s == WHARF_OK ? W->event->enqueue(req, "track", id, args, 0) : s;
+}
+
+wharf_status tracker_job(wharf_req *req, void *arg)
+{
+    const wharf_json *args;
+    const wharf_rec *rec;
+    struct wishes wishes;
+    wharf_str id;
+    wharf_status s = W->req->body(req, &args);
+
+    (void)arg;
+    if (s != WHARF_OK)
+        return s;
+    id = json_text(args, "inference");
+    s = W->res->fetch(req, RESOURCE, id, WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(req); /* it was deleted meanwhile */
+        return WHARF_OK;
+    }
+    if (s != WHARF_OK)
+        return s;
+    wishes_read(field_json(rec, SHIPPING_LABEL_INFERENCE_WISHES), &wishes);
+    if (!tracker_missing(&wishes, rec) ||
+        !is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "extracted"))
+        return WHARF_OK;
+    return tracker_make(req, id);
+}
