@@ -88,6 +88,9 @@ enum { LABEL_TAGS_MAX = 16, LABEL_REFERENCES_MAX = 50, LABEL_TEXT_MAX = 32 << 10
 
 struct label {
     struct label_fact tracking_number, provider_id;
+    bool checked_number; /* the number has check digits, and they agree */
+    bool postal_agrees; /* a barcode has the recipient's postal code too */
+    wharf_str service_code; /* of label_number.service of the number */
     struct label_fact service_level_name; /* ground, express, ... */
     struct label_fact provider_service_level_id; /* fedex_ground, priority_overnight, ... */
     struct label_measure weight;
