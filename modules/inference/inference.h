@@ -152,6 +152,8 @@ void state_add(struct state *st, const char *error, bool blocking);
 wharf_status state_judge(wharf_req *req, const struct wishes *w, const wharf_rec *rec,
     const char *image_error, struct state *ret);
 void state_set(wharf_req *req, const struct state *st, wharf_rec *rec, const char *status);
+/* Emits the event of the row's status, when it is another one than before. old_rec: NULL: new. */
+wharf_status state_tell(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec);
 bool state_has(const wharf_rec *rec, const char *error);
 /* Returns the error of the pictures that is still open, or NULL. */
 const char *state_image_error(const wharf_rec *rec);
@@ -181,8 +183,8 @@ wharf_status inference_create(wharf_req *req, void *arg);
 wharf_status inference_search(wharf_req *req, void *arg);
 wharf_status inference_match(wharf_req *req, void *arg);
 wharf_status inference_compare(wharf_req *req, void *arg);
-wharf_status inference_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
-    wharf_field f, wharf_out *const *outs);
+wharf_status inference_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 extern const wharf_hooks inference_hooks;
 
 #endif

@@ -1,6 +1,8 @@
 /* inference_create.c - POST /v1/inferences/images/shipping-labels: images of a request become a row
  * (docs/spec/06-inference.md sections 2 and 5). No connection to the database is held while images
  * are fetched and read. */
+#include <string.h>
+
 #include "inference.h"
 
 #include "inference.gen.h"
@@ -23,7 +25,7 @@ static wharf_status create_take_values(
 
         if (!W->json->text(m, &text))
             return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s must be texts", path);
-        if (text.n)
+        if (strspn(text.p, " \t\r\n") < text.n)
             values[ret->n++] = text;
     }
     return WHARF_OK;
@@ -107,6 +109,9 @@ static wharf_status create_write(wharf_req *req, const wharf_json *body, struct 
     if (s != WHARF_OK)
         return s;
     id = W->res->id(rec);
+    s = state_tell(req, NULL, rec); /* behind the event of the create */
+    if (s != WHARF_OK)
+        return s;
     if (create_tracks(r, rec))
         s = r->wishes.synchronously ? tracker_make(req, id) : tracker_later(req, id);
     if (s == WHARF_OK)
@@ -119,8 +124,7 @@ static wharf_status create_write(wharf_req *req, const wharf_json *body, struct 
                 ? "Label read, review needed"
                 : "Label read"),
         NULL, rec);
-    W->req->created(
-        req, W->mem->format(req, "/v1/inferences/images/shipping-labels/%s", id.p));
+    W->req->created(req, W->mem->format(req, "/v1/inferences/images/shipping-labels/%s", id.p));
     return WHARF_OK;
 }
 

@@ -215,8 +215,7 @@ static wharf_status debug_compare_one(wharf_req *req, const wharf_rec *rec, whar
     W->json->open(out, "changed", '[');
     for (int i = 0; i < PARTIES; i++)
         if (w.search[i] && !same(json_text(parties[i], "contact_id"), debug_contact_now(now, i)))
-            W->json->put(out, NULL,
-                val_text(W->mem->format(req, "%s.contact_id", party_names[i])));
+            W->json->put(out, NULL, val_text(W->mem->format(req, "%s.contact_id", party_names[i])));
     W->json->close(out);
     W->json->close(out);
     return WHARF_OK;

@@ -27,8 +27,7 @@ static void facts_put_box(wharf_out *out, const wharf_image_box *b)
     W->json->close(out);
 }
 
-static void facts_put_source(
-    wharf_out *out, const char *key, const struct label_fact *f, int image)
+static void facts_put_source(wharf_out *out, const char *key, const struct label_fact *f, int image)
 {
     if (!f->confidence)
         return;
@@ -53,7 +52,8 @@ static void facts_put_party_sources(
         {"address.postal_code", &p->postal_code}, {"address.country_code", &p->country_code}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        facts_put_source(out, W->mem->format(req, "%s.%s", name, all[i].name).p, all[i].fact, image);
+        facts_put_source(
+            out, W->mem->format(req, "%s.%s", name, all[i].name).p, all[i].fact, image);
 }
 
 struct named_fact {
@@ -68,8 +68,7 @@ static size_t facts_list(const struct label *l, struct named_fact all[12])
     const struct named_fact list[] = {
         {"tracking_number", &l->tracking_number, SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER},
         {"provider_id", &l->provider_id, SHIPPING_LABEL_INFERENCE_PROVIDER_ID},
-        {"service_level_name", &l->service_level_name,
-            SHIPPING_LABEL_INFERENCE_SERVICE_LEVEL_NAME},
+        {"service_level_name", &l->service_level_name, SHIPPING_LABEL_INFERENCE_SERVICE_LEVEL_NAME},
         {"provider_service_level_id", &l->provider_service_level_id,
             SHIPPING_LABEL_INFERENCE_PROVIDER_SERVICE_LEVEL_ID},
         {"ship_date", &l->ship_date, SHIPPING_LABEL_INFERENCE_SHIP_DATE},
@@ -259,6 +258,17 @@ static void facts_set_parties(wharf_req *req, const struct label *l, wharf_rec *
     }
 }
 
+static void facts_set_nothing(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *none;
+
+    if (W->json->parse(req, WHARF_S("[]"), &none) != WHARF_OK)
+        return;
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_BARCODES, val_json(none));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_REFERENCES, val_json(none));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_TAGS, val_json(none));
+}
+
 void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
 {
     const struct label *l = r->label;
@@ -272,8 +282,11 @@ void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
     if (r->n == 1 && r->pictures[0].classification)
         W->res->set(rec, SHIPPING_LABEL_INFERENCE_DOCUMENT_CLASSIFICATION,
             val_text(z(r->pictures[0].classification)));
-    if (!l)
+    if (!l) {
+        W->res->set(rec, SHIPPING_LABEL_INFERENCE_RAW_TEXT, val_text(WHARF_S("")));
+        facts_set_nothing(req, rec);
         return;
+    }
     n = facts_list(l, all);
     for (size_t i = 0; i < n; i++)
         if (all[i].fact->confidence)
@@ -321,8 +334,8 @@ wharf_status facts_provider(wharf_req *req, wharf_rec *rec)
         return s;
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_PROVIDER_ID, val_text_or_null(id));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_PROVIDER, val_json(provider));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_PROVIDER_NAME,
-        val_text_or_null(json_text(provider, "name")));
+    W->res->set(
+        rec, SHIPPING_LABEL_INFERENCE_PROVIDER_NAME, val_text_or_null(json_text(provider, "name")));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_TRACKING_URL, val_text_or_null(url));
     return WHARF_OK;
 }
@@ -354,8 +367,8 @@ static wharf_str facts_hash(wharf_req *req, const wharf_rec *rec)
               postal = json_text(W->json->get(recipient, "address"), "postal_code");
 
     if (number.n)
-        text = W->mem->format(req, "number|%s|%s",
-            field_text(rec, SHIPPING_LABEL_INFERENCE_PROVIDER_ID).p, number.p);
+        text = W->mem->format(
+            req, "number|%s|%s", field_text(rec, SHIPPING_LABEL_INFERENCE_PROVIDER_ID).p, number.p);
     else if (who.n || postal.n || from.n || codes.n)
         text = W->mem->format(req, "label|%s|%s|%s%s", who.p, postal.p, from.p, codes.p);
     else
@@ -381,8 +394,8 @@ void facts_settle(wharf_req *req, wharf_rec *rec)
     for (int i = 0; i < PARTIES; i++) {
         const wharf_json *p = field_json(rec, party_field(i));
 
-        all = W->mem->format(req, "%s %s %s", all.p, json_text(p, "name").p,
-            json_text(p, "business").p);
+        all = W->mem->format(
+            req, "%s %s %s", all.p, json_text(p, "name").p, json_text(p, "business").p);
         W->res->set(rec, party_contact_field(i), val_text_or_null(json_text(p, "contact_id")));
     }
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_SEARCH_TEXT, val_text(all));

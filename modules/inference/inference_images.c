@@ -30,8 +30,8 @@ static bool image_is_url(wharf_str v)
     return memchr(v.p, ':', v.n < SCHEME_MAX ? v.n : SCHEME_MAX) != NULL;
 }
 
-static wharf_status image_add(wharf_req *req, const wharf_json *v, const char *path,
-    struct picture *list, size_t *n)
+static wharf_status image_add(
+    wharf_req *req, const wharf_json *v, const char *path, struct picture *list, size_t *n)
 {
     wharf_str text;
 
@@ -39,16 +39,14 @@ static wharf_status image_add(wharf_req *req, const wharf_json *v, const char *p
         return W->err->fail(req, ERR_VALIDATION_FAILED, path,
             "%s must be a data URI, base64 or a URL that begins with https://", path);
     if (*n < IMAGES_MAX)
-        list[*n] = (struct picture){.path = path,
-            .value = text,
-            .is_url = image_is_url(text),
-            .reason = WHARF_S("")};
+        list[*n] = (struct picture){
+            .path = path, .value = text, .is_url = image_is_url(text), .reason = WHARF_S("")};
     ++*n;
     return WHARF_OK;
 }
 
-static wharf_status image_add_all(wharf_req *req, const wharf_json *body, const char *key,
-    struct picture *list, size_t *n)
+static wharf_status image_add_all(
+    wharf_req *req, const wharf_json *body, const char *key, struct picture *list, size_t *n)
 {
     const wharf_json *v = W->json->get(body, key);
     wharf_status s = WHARF_OK;
@@ -166,8 +164,8 @@ wharf_status images_fail(wharf_req *req, const struct picture *p)
 {
     if (p->fetch && inference_fetch->code(p->fetch).n)
         return inference_fetch->fail(req, p->fetch, p->path);
-    return W->err->fail(req, p->error, p->path, p->reason.n ? "The image can't be read: %s" : NULL,
-        p->reason.p);
+    return W->err->fail(
+        req, p->error, p->path, p->reason.n ? "The image can't be read: %s" : NULL, p->reason.p);
 }
 
 wharf_status images_bring(wharf_req *req, struct picture *list, size_t n)

@@ -45,6 +45,7 @@ static wharf_status party_address(
     party_put_fact(out, "line1", &p->line1);
     party_put_fact(out, "line2", &p->line2);
     party_put_fact(out, "city", &p->city);
+    party_put_fact(out, "state", &p->state_code);
     party_put_fact(out, "state_code", &p->state_code);
     party_put_fact(out, "postal_code", &p->postal_code);
     party_put_fact(out, "country_code", &p->country_code);
@@ -122,8 +123,7 @@ static wharf_status party_remembered(wharf_req *req, wharf_str searched, wharf_s
 }
 
 /* Reads the address of the location, which everybody there shares. */
-static wharf_status party_own_address(
-    wharf_req *req, wharf_str location, const wharf_json **ret)
+static wharf_status party_own_address(wharf_req *req, wharf_str location, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *whole;
@@ -204,6 +204,38 @@ wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json
     return s;
 }
 
+/* Tells whether there is a contact at all within the caller's reach. */
+static wharf_status party_book_is_empty(wharf_req *req, bool *ret)
+{
+    const wharf_rec *const *recs;
+    const wharf_json *query;
+    size_t n = 0;
+    wharf_status s = W->json->parse(req, WHARF_S("{\"limit\": 1}"), &query);
+
+    if (s == WHARF_OK)
+        s = W->res->list(req, "contact", query, &recs, &n);
+    *ret = n == 0;
+    return s;
+}
+
+/* Says of a book without contacts that nothing was decided: nobody has a question to answer. */
+static wharf_status party_nobody_there(
+    wharf_req *req, const wharf_json *found, const wharf_json **ret)
+{
+    static const char text[] =
+        "{\"searched_name\": null, \"searched_business\": null, \"matches\": [], \"decision\": "
+        "{\"matches\": 0, \"error\": null, \"best_score\": \"none\", \"matched_by\": [], "
+        "\"unmatched_by\": [], \"reason\": \"There is no contact to look among\", \"contact_id\": "
+        "null}}";
+    bool empty = false;
+    wharf_status s = WHARF_OK;
+
+    *ret = found;
+    if (is(json_text(W->json->get(found, "decision"), "best_score"), "none"))
+        s = party_book_is_empty(req, &empty);
+    return s == WHARF_OK && empty ? W->json->parse(req, z(text), ret) : s;
+}
+
 /* Puts a decision without the contact's id, which stands beside it. */
 static void party_put_decision(wharf_out *out, const wharf_json *decision)
 {
@@ -254,8 +286,8 @@ static wharf_status party_put_contact(
 
 static void party_put_kept(wharf_out *out, const wharf_json *party)
 {
-    static const char *const keys[] = {"business", "email", "phone", "address",
-        "formatted_address", "extracted_name", "extracted_business"};
+    static const char *const keys[] = {"business", "email", "phone", "address", "formatted_address",
+        "extracted_name", "extracted_business"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         W->json->put(out, keys[i], val_json(W->json->get(party, keys[i])));
@@ -295,6 +327,8 @@ wharf_status parties_match(wharf_req *req, const struct wishes *w, wharf_rec *re
 
         if (w->search[i] && party && !party_by_hand(party))
             s = party_find(req, w, party, location, &found);
+        if (s == WHARF_OK && found)
+            s = party_nobody_there(req, found, &found);
         if (s == WHARF_OK && found)
             s = party_with_found(req, party, found, &whole);
         if (s == WHARF_OK && found)
@@ -377,7 +411,8 @@ static wharf_status party_written(wharf_req *req, const wharf_json *old, const w
     const char *name, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
-    const wharf_json *address = W->json->get(old, "address"), *given = W->json->get(sent, "address");
+    const wharf_json *address = W->json->get(old, "address"),
+                     *given = W->json->get(sent, "address");
     wharf_status s = WHARF_OK;
     wharf_str whole;
 
@@ -429,8 +464,8 @@ void parties_note(const wharf_rec *rec)
         parties_sent(rec)->party[i] = W->res->member(rec, party_names[i]);
 }
 
-wharf_status party_take(wharf_req *req, const struct wishes *w, const wharf_rec *old_rec,
-    wharf_rec *new_rec, int which)
+wharf_status party_take(
+    wharf_req *req, const struct wishes *w, const wharf_rec *old_rec, wharf_rec *new_rec, int which)
 {
     const wharf_json *old = field_json(old_rec, party_field(which)),
                      *sent = parties_sent(new_rec)->party[which], *made = old, *found;
@@ -444,8 +479,8 @@ wharf_status party_take(wharf_req *req, const struct wishes *w, const wharf_rec 
     if (s == WHARF_OK && contact.n) {
         s = party_choose(req, w, made, contact, party_names[which], &made);
     } else if (s == WHARF_OK && !party_has_parts(sent)) {
-        found = W->json->get(field_json(old_rec, SHIPPING_LABEL_INFERENCE_FOUND),
-            party_names[which]);
+        found = W->json->get(
+            field_json(old_rec, SHIPPING_LABEL_INFERENCE_FOUND), party_names[which]);
         if (!json_is_null(found))
             s = party_with_found(req, old, found, &made);
     }

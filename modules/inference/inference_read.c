@@ -1,5 +1,8 @@
 /* inference_read.c - pictures of a request read by wharf.image and label.h, and one of them
  * selected (docs/spec/06-inference.md section 4). Leaves to others: what a label says (label.h). */
+#include <string.h>
+#include <time.h>
+
 #include "inference.h"
 
 #include "inference.gen.h"
@@ -68,11 +71,20 @@ static void reading_verdict(struct picture *p, uint32_t verdict, wharf_str reaso
     p->reason = reason;
 }
 
+/* Returns the clock of deadlines. */
+static int64_t reading_clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
 /* Reads a picture. left: pictures that are still to be read, this one too. */
 static wharf_status reading_read(
     wharf_req *req, const struct reading *r, struct picture *p, uint32_t wants, size_t left)
 {
-    int64_t ms = (W->req->deadline_us(req) - W->req->now_us(req)) / 1000 - LEFT_MS;
+    int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
     wharf_image_wish wish = {
         .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = r->wishes.languages};
     wharf_image_read *read = W->mem->alloc(req, sizeof(*read));
@@ -179,7 +191,8 @@ static void reading_join(const struct label_env *env, struct reading *r, struct 
     wharf_str *values;
 
     for (size_t i = 0; i < r->n; i++)
-        joined.n += r->pictures[i].given.n + (r->pictures[i].read ? r->pictures[i].read->n_codes : 0);
+        joined.n += r->pictures[i].given.n +
+                    (r->pictures[i].read ? r->pictures[i].read->n_codes : 0);
     joined.values = values = env->alloc(env->ctx, (joined.n + 1) * sizeof(*values));
     joined.n = 0;
     for (size_t i = 0; i < selected->given.n; i++)
@@ -285,8 +298,8 @@ static wharf_val reading_score(bool known, uint32_t score)
     return known ? val_decimal(score, 4) : val_null();
 }
 
-static wharf_status reading_keep_one(wharf_req *req, const struct reading *r, size_t i,
-    wharf_out *out)
+static wharf_status reading_keep_one(
+    wharf_req *req, const struct reading *r, size_t i, wharf_out *out)
 {
     const struct picture *p = &r->pictures[i];
     wharf_str file = WHARF_S(""), name = W->mem->format(req, "label-%zu", i);

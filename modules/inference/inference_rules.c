@@ -40,8 +40,8 @@ static wharf_status inference_fill(wharf_req *req, const struct inner *in, wharf
 static void inference_take_tracker(wharf_req *req, const struct inner *in, wharf_rec *rec)
 {
     struct state st = {.n = 0};
-    static const char *const kept[] = {"multiple_matches", "manual_match", "partial_matches",
-        "no_matches", "unknown_provider"};
+    static const char *const kept[] = {
+        "multiple_matches", "manual_match", "partial_matches", "no_matches", "unknown_provider"};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         if (state_has(rec, kept[i]))
@@ -143,8 +143,7 @@ static wharf_status inference_decide(
     return WHARF_OK;
 }
 
-static wharf_status inference_update(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct change *c = inference_change(new_rec);
     struct wishes w;
@@ -187,20 +186,6 @@ static wharf_status inference_check(
 
 /* ---- events, trackers, and what a delete erases ---- */
 
-static wharf_status inference_tell_status(
-    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
-{
-    static const char *const statuses[] = {"extracted", "completed", "error"},
-                             *const events[] = {RESOURCE ".extracted", RESOURCE ".completed",
-                                 RESOURCE ".failed"};
-    wharf_str status = field_text(new_rec, SHIPPING_LABEL_INFERENCE_STATUS);
-    size_t at = word_place(status, statuses, 3);
-
-    if (at == 3 || (old_rec && same(status, field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS))))
-        return WHARF_OK;
-    return W->event->emit(req, events[at], RESOURCE, W->res->id(new_rec), NULL);
-}
-
 static wharf_status inference_erase(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = QUERY_BLANK;
@@ -226,8 +211,10 @@ static wharf_status inference_written(
 
     if (op == WHARF_DELETE)
         return inference_erase(req, old_rec);
-    s = inference_tell_status(req, old_rec, new_rec);
-    if (s != WHARF_OK || op != WHARF_UPDATE || W->res->context(new_rec, inference_inner_kind))
+    if (op != WHARF_UPDATE)
+        return WHARF_OK;
+    s = state_tell(req, old_rec, new_rec);
+    if (s != WHARF_OK || W->res->context(new_rec, inference_inner_kind))
         return s;
     c = inference_change(new_rec);
     if (!c->track)

@@ -29,8 +29,7 @@ static void shown_put_image(wharf_req *req, wharf_out *out, const wharf_json *im
     W->json->close(out);
 }
 
-static void shown_put(
-    wharf_req *req, wharf_out *out, const wharf_json *images, wharf_field f)
+static void shown_put(wharf_req *req, wharf_out *out, const wharf_json *images, wharf_field f)
 {
     size_t i = 0, n = W->json->count(images);
     wharf_str url = WHARF_S("");
@@ -56,8 +55,8 @@ static void shown_put(
     W->json->close(out);
 }
 
-wharf_status inference_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
-    wharf_field f, wharf_out *const *outs)
+wharf_status inference_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     for (size_t i = 0; i < n; i++)
         shown_put(req, outs[i], field_json(recs[i], SHIPPING_LABEL_INFERENCE_IMAGES_KEPT), f);

@@ -136,3 +136,16 @@ void state_set(wharf_req *req, const struct state *st, wharf_rec *rec, const cha
         W->res->set(rec, SHIPPING_LABEL_INFERENCE_ERRORS, val_json(list));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_STATUS, val_text(z(status)));
 }
+
+wharf_status state_tell(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char *const statuses[] = {"extracted", "completed", "error"},
+                             *const events[] = {
+                                 RESOURCE ".extracted", RESOURCE ".completed", RESOURCE ".failed"};
+    wharf_str status = field_text(new_rec, SHIPPING_LABEL_INFERENCE_STATUS);
+    size_t at = word_place(status, statuses, 3);
+
+    if (at == 3 || (old_rec && same(status, field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS))))
+        return WHARF_OK;
+    return W->event->emit(req, events[at], RESOURCE, W->res->id(new_rec), NULL);
+}

@@ -89,8 +89,8 @@ static void put_tracker(struct settling *s)
 /* Puts the phrases that names are looked for without: those of the settings, then those sent. */
 static void put_ignored(struct settling *s)
 {
-    const wharf_json *lists[2] = {s->settings ? W->json->get(s->settings, "name_ignore_terms")
-                                              : NULL,
+    const wharf_json *lists[2] = {
+        s->settings ? W->json->get(s->settings, "name_ignore_terms") : NULL,
         wish_match(s, "name_ignore_terms", NULL)};
 
     W->json->open(s->out, "ignore", '[');
@@ -114,8 +114,8 @@ static void put_searched(struct settling *s)
 
         for (const wharf_json *m = list ? W->json->at(list, 0) : NULL; m; m = W->json->next(m))
             wanted = wanted || is(wish_text(m, ""), party_names[i]);
-        W->json->put(s->out, i == RECIPIENT ? "search_recipient" : "search_sender",
-            val_bool(wanted));
+        W->json->put(
+            s->out, i == RECIPIENT ? "search_recipient" : "search_sender", val_bool(wanted));
         W->json->put(s->out, throws[i],
             val_bool(wish_truth(wish_match(s, throws[i], throws[i]), i == RECIPIENT)));
     }
@@ -131,11 +131,11 @@ static void put_match(struct settling *s)
     if (wish_match(s, "limit", NULL))
         W->json->integer(wish_match(s, "limit", NULL), &limit);
     put_searched(s);
-    W->json->put(
-        s->out, "at_location", val_bool(wish_truth(wish_match(s, "location", "match_location"), false)));
+    W->json->put(s->out, "at_location",
+        val_bool(wish_truth(wish_match(s, "location", "match_location"), false)));
     W->json->put(s->out, "threshold",
-        val_int(wish_decimal(wish_match(s, "search_score_threshold", "search_score_threshold"),
-            DEFAULT_THRESHOLD)));
+        val_int(wish_decimal(
+            wish_match(s, "search_score_threshold", "search_score_threshold"), DEFAULT_THRESHOLD)));
     W->json->put(s->out, "tolerance",
         val_int(wish_decimal(wish_match(s, "tie_tolerance", "tie_tolerance"), DEFAULT_TOLERANCE)));
     W->json->put(s->out, "exact",
