@@ -68,7 +68,7 @@ static bool label_is_party_line(uint32_t kind)
  * the caption in front of them. */
 static bool label_line_of(const struct label_piece *p, struct label_line *ret, int *ret_role)
 {
-    *ret = (struct label_line){p, 0, p->n_tokens, false};
+    *ret = (struct label_line){p, p->begin, p->n_tokens, LABEL_ENDS_NOTHING};
     *ret_role = -1;
     for (uint32_t i = 0; i < p->n_captions; i++) {
         const struct label_caption *c = &p->captions[i];
@@ -99,7 +99,7 @@ static uint32_t label_fits_block(const struct label_page *page, const struct lab
     const struct label_line *line, uint32_t x)
 {
     const struct label_piece *p = line->piece, *last;
-    uint32_t height, gap, end;
+    uint32_t height, gap, end, most;
     bool alone = !b->n;
 
     last = alone ? b->caption : b->lines[b->n - 1].piece;
@@ -108,8 +108,9 @@ static uint32_t label_fits_block(const struct label_page *page, const struct lab
     height = last->at.h > p->at.h ? last->at.h : p->at.h;
     end = last->at.y + last->at.h;
     gap = p->at.y > end ? p->at.y - end : 0;
-    if (p->at.y + p->at.h / 2 < end ||
-        gap * 10 > height * (alone ? BLOCK_BELOW_CAPTION : BLOCK_GAP))
+    /* a line that OCR did not read may be missing before the last one of a party */
+    most = alone || (b->role >= 0 && line->place && !b->ended) ? BLOCK_BELOW_CAPTION : BLOCK_GAP;
+    if (p->at.y + p->at.h / 2 < end || gap * 10 > height * most)
         return UINT32_MAX;
     if (!alone && height * 10 > BLOCK_HEIGHTS * (last->at.h < p->at.h ? last->at.h : p->at.h))
         return UINT32_MAX;
@@ -149,7 +150,7 @@ static void label_block_add(struct label_block *b, const struct label_line *line
     if (b->n <= 1)
         b->left = x;
     b->lines[b->n++] = *line;
-    b->ended = b->ended || (line->place && b->n > 1);
+    b->ended = b->ended || (line->place == LABEL_ENDS_PLACE && b->n > 1);
     label_block_grow(b, line->piece);
 }
 

@@ -71,8 +71,8 @@ static void label_add_reference(struct label_filling *f, const char *type, wharf
 static bool label_is_reference(wharf_str value, bool mark)
 {
     return value.n && value.n <= FIELD_VALUE_MAX &&
-           label_digits(value) + label_letters(value) > 0 &&
-           (mark ? value.n > 1 || label_digits(value) : label_digits(value) > 1);
+           label_digits(value) + label_letters(value) > 0 && value.n > 1 &&
+           (mark || label_digits(value) > 1);
 }
 
 static void label_take_reference(

@@ -122,7 +122,7 @@ struct label_piece {
     uint32_t n_tokens;
     struct label_caption captions[LABEL_CAPTIONS_MAX];
     uint32_t n_captions;
-    int block; /* -1: none */
+    uint32_t begin; /* the first token that is of a party: before it stands half a caption */
 };
 
 struct label_page {
@@ -251,10 +251,16 @@ bool label_repair(const struct label_env *env, wharf_str text, struct label_numb
 
 enum { LABEL_BLOCK_LINES = 16 };
 
+enum label_ends {
+    LABEL_ENDS_NOTHING,
+    LABEL_ENDS_PERHAPS, /* digits and a word: an address of a country that nothing tells */
+    LABEL_ENDS_PLACE
+};
+
 struct label_line { /* of a block */
     const struct label_piece *piece;
     uint32_t from, to; /* its tokens: behind the caption of a party, before others */
-    bool place; /* it ends an address */
+    uint32_t place; /* enum label_ends: whether it ends an address */
 };
 
 struct label_block {
@@ -289,8 +295,8 @@ bool label_is_country(wharf_str text);
 bool label_is_street(wharf_str text);
 /* Tells whether the line is a unit or box alone. */
 bool label_is_unit(wharf_str text);
-/* Tells whether the line may end an address: a postal code and a place. */
-bool label_ends_place(const struct label_env *env, wharf_str text);
+/* Tells whether the line ends an address: a postal code and a place. */
+enum label_ends label_ends_place(const struct label_env *env, wharf_str text);
 bool label_looks_business(const struct label_env *env, wharf_str text);
 bool label_looks_person(wharf_str text);
 bool label_is_phone(wharf_str text);
