@@ -94,6 +94,19 @@ static wharf_str label_line_text(const struct label_line *l)
 
 /* ---- which block a line belongs to ---- */
 
+/* Tells whether a line that begins at x goes on with a block: at the left edge of its lines, or of
+ * the caption in front of the first one, or more to the right behind the first. */
+static bool label_is_aligned(const struct label_block *b, uint32_t x, uint32_t height)
+{
+    uint32_t indent = !b->n ? BLOCK_BEHIND_CAPTION : b->n == 1 ? BLOCK_INDENT : 0;
+
+    if (label_far(x, b->left) * 10 <= height * BLOCK_LEFT ||
+        (x > b->left && (x - b->left) * 10 <= height * indent))
+        return true;
+    return b->n == 1 && b->lines[0].from && b->caption == b->lines[0].piece &&
+           label_far(x, b->caption->at.x) * 10 <= height * BLOCK_LEFT;
+}
+
 /* Tells how well a line goes on with a block; the smaller, the better, UINT32_MAX: not at all. */
 static uint32_t label_fits_block(const struct label_page *page, const struct label_block *b,
     const struct label_line *line, uint32_t x)
@@ -116,10 +129,7 @@ static uint32_t label_fits_block(const struct label_page *page, const struct lab
         return UINT32_MAX;
     if (x > last->at.x + last->at.w + height && !alone)
         return UINT32_MAX;
-    if (label_far(x, b->left) * 10 > height * BLOCK_LEFT &&
-        !(x > b->left && (x - b->left) * 10 <= height * (alone          ? BLOCK_BEHIND_CAPTION
-                                                            : b->n == 1 ? BLOCK_INDENT
-                                                                        : 0)))
+    if (!label_is_aligned(b, x, height))
         return UINT32_MAX;
     if (label_ruled_apart(page, last, p))
         return UINT32_MAX;
@@ -247,7 +257,7 @@ static size_t label_collect_blocks(const struct label_page *page,
         if (!label_line_of(order[i], &line, &role))
             continue;
         x = label_line_left(page, &line);
-        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 3) {
+        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 2) {
             places++;
             line.place = label_ends_place(page->env, label_line_text(&line));
         }

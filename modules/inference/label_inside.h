@@ -200,6 +200,7 @@ struct label_spot { /* part of a barcode that may be a tracking number */
     wharf_str text;
     const struct label_code *code;
     bool sure; /* the symbol says that it is one */
+    bool unit; /* of a logistic unit (SSCC), which need not be a carrier's */
 };
 
 /* Everything that barcodes say. */
@@ -235,6 +236,7 @@ void label_coded_postal(const struct label_env *env, struct label_coded *c, whar
     wharf_str country, const struct label_code *code);
 void label_coded_spot(
     struct label_coded *c, wharf_str text, const struct label_code *code, bool sure);
+void label_coded_unit(struct label_coded *c, wharf_str text, const struct label_code *code);
 const char *label_country_of(uint32_t numeric); /* NULL: none */
 /* Makes a fact of a code. */
 struct label_fact label_fact_of(

@@ -142,6 +142,7 @@ static void label_hunt_codes(struct label_hunt *h)
             continue;
         score = n.checked ? SCORE_BARCODE : SCORE_BARCODE_PATTERN;
         c->sure = c->sure || s->sure;
+        c->unit = s->unit;
         if (score <= c->code_score)
             continue;
         c->code_score = score;
@@ -212,6 +213,9 @@ static bool label_is_believed(const struct label_hunt *h, const struct label_can
     bool middle = (checked && (letters || digits >= MIDDLE_NUMBER)) ||
                   (!checked && letters >= 2 && v.n >= 12);
 
+    /* digits of a logistic unit fit a format of USPS, whoever made it */
+    if (c->unit)
+        return witnessed || c->captioned || !is(c->number.provider_id, "usps");
     if (c->sure || strong)
         return true;
     if (c->code_score)
