@@ -195,10 +195,24 @@ static uint32_t label_skip_fillers(const struct label_piece *p, uint32_t i, bool
     return i;
 }
 
+/* Finds the caption at a token; one that has a meaning before one that has none. */
+static const struct label_word *label_caption_at(
+    const struct label_piece *p, uint32_t i, uint64_t kinds, uint32_t *ret_n)
+{
+    uint32_t n = 0, n_other = 0;
+    const struct label_word *w = label_phrase(
+        p->tokens, p->n_tokens, i, kinds & ~LABEL_BIT(LABEL_OTHER), &n);
+    const struct label_word *other = label_phrase(
+        p->tokens, p->n_tokens, i, kinds & LABEL_BIT(LABEL_OTHER), &n_other);
+
+    *ret_n = other && n_other > n ? n_other : n;
+    return other && n_other > n ? other : w;
+}
+
 static void label_find_captions(struct label_piece *p, uint64_t kinds)
 {
     for (uint32_t i = 0, n; i < p->n_tokens && p->n_captions < LABEL_CAPTIONS_MAX; i += n) {
-        const struct label_word *w = label_phrase(p->tokens, p->n_tokens, i, kinds, &n);
+        const struct label_word *w = label_caption_at(p, i, kinds, &n);
         uint32_t value;
         bool mark;
 

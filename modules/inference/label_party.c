@@ -207,7 +207,7 @@ static bool label_read_address(const struct label_page *page, const struct label
     label_put_part(page, &ret->postal_code, p.postal_code, l, p.disagrees);
     label_put_line(page, &ret->country_code, p.country_code, body->line[to - 1]);
     if (!p.country_told && ret->country_code.confidence)
-        ret->country_code.confidence = ret->country_code.confidence * 8 / 10;
+        ret->country_code.confidence = (ret->country_code.confidence * 8 + 9) / 10;
     ret->formatted = text;
     return true;
 }
