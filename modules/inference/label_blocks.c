@@ -107,36 +107,54 @@ static bool label_is_aligned(const struct label_block *b, uint32_t x, uint32_t h
            label_far(x, b->caption->at.x) * 10 <= height * BLOCK_LEFT;
 }
 
+/* Tells whether a line stands below another at a distance of the same block. most: tenths of its
+ * height. */
+static bool label_is_below(
+    const struct label_piece *p, const struct label_piece *last, uint32_t most)
+{
+    uint32_t height = last->at.h > p->at.h ? last->at.h : p->at.h, end = last->at.y + last->at.h;
+    uint32_t gap = p->at.y > end ? p->at.y - end : 0;
+
+    return p->at.y + p->at.h / 2 >= end && gap * 10 <= height * most;
+}
+
+/* Tells whether letters of two lines are about as high, and the second begins below the first. */
+static bool label_is_alike(const struct label_piece *p, const struct label_piece *last, uint32_t x)
+{
+    uint32_t high = last->at.h > p->at.h ? last->at.h : p->at.h;
+    uint32_t low = last->at.h < p->at.h ? last->at.h : p->at.h;
+
+    return high * 10 <= BLOCK_HEIGHTS * low && x <= last->at.x + last->at.w + high;
+}
+
+/* Tells whether a line may stand behind the end of an address. */
+static bool label_may_follow(const struct label_line *line)
+{
+    wharf_str text = label_line_text(line);
+
+    return line->place || label_is_country(text) || label_is_phone(text) || label_is_email(text);
+}
+
 /* Tells how well a line goes on with a block; the smaller, the better, UINT32_MAX: not at all. */
 static uint32_t label_fits_block(const struct label_page *page, const struct label_block *b,
     const struct label_line *line, uint32_t x)
 {
     const struct label_piece *p = line->piece, *last;
-    uint32_t height, gap, end, most;
     bool alone = !b->n;
+    /* a line that OCR did not read may be missing before the last one of a party */
+    uint32_t most = alone || (b->role >= 0 && line->place && !b->ended) ? BLOCK_BELOW_CAPTION
+                                                                        : BLOCK_GAP;
+    uint32_t height;
 
-    last = alone ? b->caption : b->lines[b->n - 1].piece;
     if (b->orientation != p->orientation || b->n == LABEL_BLOCK_LINES)
         return UINT32_MAX;
+    last = alone ? b->caption : b->lines[b->n - 1].piece;
     height = last->at.h > p->at.h ? last->at.h : p->at.h;
-    end = last->at.y + last->at.h;
-    gap = p->at.y > end ? p->at.y - end : 0;
-    /* a line that OCR did not read may be missing before the last one of a party */
-    most = alone || (b->role >= 0 && line->place && !b->ended) ? BLOCK_BELOW_CAPTION : BLOCK_GAP;
-    if (p->at.y + p->at.h / 2 < end || gap * 10 > height * most)
+    if (!label_is_below(p, last, most) || (!alone && !label_is_alike(p, last, x)) ||
+        !label_is_aligned(b, x, height) || label_ruled_apart(page, last, p) ||
+        (b->ended && !label_may_follow(line)))
         return UINT32_MAX;
-    if (!alone && height * 10 > BLOCK_HEIGHTS * (last->at.h < p->at.h ? last->at.h : p->at.h))
-        return UINT32_MAX;
-    if (x > last->at.x + last->at.w + height && !alone)
-        return UINT32_MAX;
-    if (!label_is_aligned(b, x, height))
-        return UINT32_MAX;
-    if (label_ruled_apart(page, last, p))
-        return UINT32_MAX;
-    if (b->ended && !line->place && !label_is_country(label_line_text(line)) &&
-        !label_is_phone(label_line_text(line)) && !label_is_email(label_line_text(line)))
-        return UINT32_MAX;
-    return gap + label_far(x, b->left);
+    return label_far(p->at.y, last->at.y + last->at.h) + label_far(x, b->left);
 }
 
 static void label_block_grow(struct label_block *b, const struct label_piece *p)

@@ -149,8 +149,9 @@ const struct label_word *label_next_phrase(const struct label_word *w, uint64_t 
 /* Tells whether some phrase of the kinds stands in the text. */
 bool label_has_phrase(const struct label_env *env, wharf_str text, uint64_t kinds);
 
-/* The value behind a caption: to the next caption, else the piece to the right on the same line.
- * Empty: none. *ret_box is where it stands, *ret_piece the piece, *ret_from its first token. */
+/* Finds the value behind a caption: to the next caption, else the piece to the right on the same
+ * line. Empty: none. *ret_box is where it stands, *ret_piece the piece, *ret_from its first
+ * token. */
 wharf_str label_value(const struct label_page *page, const struct label_piece *piece, uint32_t k,
     wharf_image_box *ret_box, const struct label_piece **ret_piece, uint32_t *ret_from);
 /* Returns the text of tokens from to to (not included), without outer punctuation. */
@@ -249,7 +250,8 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
  * exactly one reading has check digits that agree. */
 bool label_repair(const struct label_env *env, wharf_str text, struct label_number *ret);
 
-/* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c, label_lines.c) ---- */
+/* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c,
+ * label_lines.c) ---- */
 
 enum { LABEL_BLOCK_LINES = 16 };
 
@@ -304,7 +306,8 @@ bool label_looks_person(wharf_str text);
 bool label_is_phone(wharf_str text);
 bool label_is_email(wharf_str text);
 
-/* ---- the rest (label_fields.c, label_measures.c, label_dates.c, label_service.c, label_class.c) ---- */
+/* ---- the rest (label_fields.c, label_measures.c, label_dates.c, label_service.c,
+ * label_class.c) ---- */
 
 void label_fields(const struct label_page *page, const struct label_coded *coded,
     struct label *ret);

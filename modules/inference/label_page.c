@@ -309,8 +309,8 @@ static bool label_rule_between(
     return false;
 }
 
-/* Tells whether one of two words is no word: OCR is not sure of it, and it is higher than the other,
- * a caption of two lines for example. */
+/* Tells whether one of two words is no word: OCR is not sure of it, and it is higher than the
+ * other, a caption of two lines for example. */
 static bool label_is_noise(
     const wharf_image_word *a, const wharf_image_word *b, uint32_t height_a, uint32_t height_b)
 {

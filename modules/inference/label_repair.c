@@ -22,8 +22,8 @@ static bool label_is_digit_at(wharf_str s, size_t i)
     return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
 }
 
-/* Tells whether the sign may be another one: a letter may be a digit anywhere, a digit a letter only
- * among letters, because nearly all signs of numbers are digits. */
+/* Tells whether the sign may be another one: a letter may be a digit anywhere, a digit a letter
+ * only among letters, because nearly all signs of numbers are digits. */
 static bool label_may_change(wharf_str s, size_t i)
 {
     bool begins = i == 0, ends = i + 1 == s.n;

@@ -70,109 +70,107 @@ static void check_all(struct arena *a, const struct label_case *cases, size_t n)
     "!maxicode [)>\\1e01\\1d96980280000\\1d840\\1d003\\1d1Z12345671\\1dUPSN\\1d12A34B\\1d069\\1d"  \
     "\\1d1/1\\1d10\\1dY\\1d4200 HARBOR AVE\\1dKENMORE\\1dWA\\1e\\04\n"
 
+static const struct label_case barcodes_cases[] = {
+    {"PDF417 of FedEx", "US", FEDEX,
+        "tracking_number=771234567890\nprovider_id=fedex\nrecipient.name=Jane Doe\n"
+        "recipient.business=Northern Parts\nrecipient.phone=4255553434\n"
+        "recipient.line1=4200 Harbor Ave\nrecipient.line2=Suite 12\nrecipient.city=Kenmore\n"
+        "recipient.state_code=WA\nrecipient.postal_code=98028\nrecipient.country_code=US\n"
+        "package=1/2\nweight=2.500 lb\nship_date=2026-03-10\naccount_id=1234567\n"
+        "reference_number=77-20451\npurchase_order=PO-9\npurposes=carrier_2d\nsender.name=-"},
+    {"MaxiCode of UPS, its number put together", "US", UPS_MAXICODE,
+        "tracking_number=1Z12A34B0312345671\nprovider_id=ups\nservice_level_name=ground\n"
+        "recipient.postal_code=98028\nrecipient.city=KENMORE\nweight=10.000 lb\n"
+        "package=1/1\nrecipient.name=-"},
+    {"an envelope of nobody known", "US",
+        "!pdf417 [)>\\1e01\\1d0298028\\1d840\\1d019\\1d7712345678900201\\1dACME\\1d1\\1e\\04\n",
+        "tracking_number=-\nprovider_id=-\nrecipient.postal_code=-"},
+    {"USPS with the ZIP code in front", "US", "!gs1_128 42098028\\1d9400111899223197428497\n",
+        "tracking_number=9400111899223197428497\nprovider_id=usps\npurposes=tracking\n"
+        "recipient.postal_code=98028"},
+    {"the same without a separator, nine digits", "US",
+        "!code128 4209802839129400111899223197428497\n",
+        "tracking_number=9400111899223197428497\nrecipient.postal_code=98028-3912\n"
+        "recipient.country_code=US"},
+    {"FedEx, 34 digits", "US", "!code128 1001921334250009802800771234567000\n1 1 20|FedEx\n",
+        "tracking_number=771234567000\nprovider_id=fedex"},
+    {"420 alone is a postal code", "US", "!code128 42098028\n1 1 20|UPS\n",
+        "tracking_number=-\nrecipient.postal_code=98028\npurposes=postal"},
+    {"420 and nine digits are no number of FedEx", "US", "!code128 420980283912\n1 1 20|FedEx\n",
+        "tracking_number=-\nrecipient.postal_code=98028-3912\npurposes=postal"},
+    {"421 has the country", "US", "!code128 421124K1A0B1\n",
+        "recipient.postal_code=K1A0B1\nrecipient.country_code=CA\npurposes=postal"},
+    {"routing of DHL", "DE", "!code128 2LDE10115+01000000\n",
+        "recipient.postal_code=10115\nrecipient.country_code=DE\npurposes=routing"},
+    {"GS1: weight and purchase order", "US", "!gs1_128 3102001250400PO-7\\1d37100\n",
+        "weight=12.500 kg\npurchase_order=PO-7"},
+    {"GS1 as people type it", "US", "?(420)98028\n",
+        "recipient.postal_code=98028\npurposes=postal"},
+    {"SSCC", "US", "!gs1_128 00006141411234567890\n", "purposes=sscc\ntracking_number=-"},
+    {"SSCC of DHL is a number", "DE", "!gs1_128 0000340434161094910207\n1 1 20|DHL\n",
+        "provider_id=dhl"},
+    {"goods are no parcels", "US", "!ean13 4006381333931\n!upca 036000291452\n1 1 20|FedEx\n",
+        "tracking_number=-\npurposes=unknown,unknown"},
+    {"a code that is printed as a reference", "US", "!code128 77-20451\n10 10 20|REF: 77-20451\n",
+        "purposes=reference"},
+    {"barcodes of the request", "US", "?1Z999AA10123456784\n",
+        "tracking_number=1Z999AA10123456784\nprovider_id=ups\npurposes=tracking"},
+};
+
 static void barcodes(void **state)
 {
-    static const struct label_case cases[] = {
-        {"PDF417 of FedEx", "US", FEDEX,
-            "tracking_number=771234567890\nprovider_id=fedex\nrecipient.name=Jane Doe\n"
-            "recipient.business=Northern Parts\nrecipient.phone=4255553434\n"
-            "recipient.line1=4200 Harbor Ave\nrecipient.line2=Suite 12\nrecipient.city=Kenmore\n"
-            "recipient.state_code=WA\nrecipient.postal_code=98028\nrecipient.country_code=US\n"
-            "package=1/2\nweight=2.500 lb\nship_date=2026-03-10\naccount_id=1234567\n"
-            "reference_number=77-20451\npurchase_order=PO-9\npurposes=carrier_2d\nsender.name=-"},
-        {"MaxiCode of UPS, its number put together", "US", UPS_MAXICODE,
-            "tracking_number=1Z12A34B0312345671\nprovider_id=ups\nservice_level_name=ground\n"
-            "recipient.postal_code=98028\nrecipient.city=KENMORE\nweight=10.000 lb\n"
-            "package=1/1\nrecipient.name=-"},
-        {"an envelope of nobody known", "US",
-            "!pdf417 [)>\\1e01\\1d0298028\\1d840\\1d019\\1d7712345678900201\\1dACME\\1d1\\1e\\04\n",
-            "tracking_number=-\nprovider_id=-\nrecipient.postal_code=-"},
-        {"USPS with the ZIP code in front", "US", "!gs1_128 42098028\\1d9400111899223197428497\n",
-            "tracking_number=9400111899223197428497\nprovider_id=usps\npurposes=tracking\n"
-            "recipient.postal_code=98028"},
-        {"the same without a separator, nine digits", "US",
-            "!code128 4209802839129400111899223197428497\n",
-            "tracking_number=9400111899223197428497\nrecipient.postal_code=98028-3912\n"
-            "recipient.country_code=US"},
-        {"FedEx, 34 digits", "US", "!code128 1001921334250009802800771234567000\n1 1 20|FedEx\n",
-            "tracking_number=771234567000\nprovider_id=fedex"},
-        {"420 alone is a postal code", "US", "!code128 42098028\n1 1 20|UPS\n",
-            "tracking_number=-\nrecipient.postal_code=98028\npurposes=postal"},
-        {"420 and nine digits are no number of FedEx", "US",
-            "!code128 420980283912\n1 1 20|FedEx\n",
-            "tracking_number=-\nrecipient.postal_code=98028-3912\npurposes=postal"},
-        {"421 has the country", "US", "!code128 421124K1A0B1\n",
-            "recipient.postal_code=K1A0B1\nrecipient.country_code=CA\npurposes=postal"},
-        {"routing of DHL", "DE", "!code128 2LDE10115+01000000\n",
-            "recipient.postal_code=10115\nrecipient.country_code=DE\npurposes=routing"},
-        {"GS1: weight and purchase order", "US", "!gs1_128 3102001250400PO-7\\1d37100\n",
-            "weight=12.500 kg\npurchase_order=PO-7"},
-        {"GS1 as people type it", "US", "?(420)98028\n",
-            "recipient.postal_code=98028\npurposes=postal"},
-        {"SSCC", "US", "!gs1_128 00006141411234567890\n", "purposes=sscc\ntracking_number=-"},
-        {"SSCC of DHL is a number", "DE", "!gs1_128 0000340434161094910207\n1 1 20|DHL\n",
-            "provider_id=dhl"},
-        {"goods are no parcels", "US", "!ean13 4006381333931\n!upca 036000291452\n1 1 20|FedEx\n",
-            "tracking_number=-\npurposes=unknown,unknown"},
-        {"a code that is printed as a reference", "US",
-            "!code128 77-20451\n10 10 20|REF: 77-20451\n", "purposes=reference"},
-        {"barcodes of the request", "US", "?1Z999AA10123456784\n",
-            "tracking_number=1Z999AA10123456784\nprovider_id=ups\npurposes=tracking"},
-    };
-
-    CHECK(cases);
+    CHECK(barcodes_cases);
 }
 
 /* ---- 8.2 tracking number and provider ---- */
 
+static const struct label_case numbers_cases[] = {
+    {"a barcode beats text", "US",
+        "!code128 1Z999AA10123456784\n10 10 20|TRACKING # 1Z12345E0205271686\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"behind a caption, with blanks", "US", "10 10 20|TRACKING #: 1Z 999 AA1 01 2345 6784\n",
+        "tracking_number=1Z999AA10123456784\nprovider_id=ups"},
+    {"without a caption", "US", "10 10 20|1Z 999 AA1 01 2345 6784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"below its caption", "US", "10 10 20|Sendungsnummer\n10 40 20|RR733191240GB\n",
+        "tracking_number=RR733191240GB\nprovider_id=royal_mail"},
+    {"to the right of its caption", "US", "10 10 20|AWB              RR733191240GB\n",
+        "tracking_number=RR733191240GB"},
+    {"one O is a nought", "US", "10 10 20|TRACKING # 1Z999AA1O123456784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"two letters", "US",
+        "10 10 20|TRACKING # 94001118992231974284O7\n"
+        "10 40 20|USPS\n",
+        "tracking_number=-"},
+    {"letters among digits", "US", "10 10 20|TRACKING # 94OO111899223197428497\n10 40 20|USPS\n",
+        "tracking_number=9400111899223197428497"},
+    {"FedEx needs its name or caption", "US", "10 10 20|771234567890\n",
+        "tracking_number=-\nprovider_id=-"},
+    {"FedEx with its name", "US", "10 10 20|FedEx\n10 40 20|7712 3456 7890\n",
+        "tracking_number=771234567890\nprovider_id=fedex"},
+    {"the number of a form in front", "US",
+        "10 10 20|FedEx\n10 40 20|TRK#\n10 70 20|0201 7712 3456 7890\n",
+        "tracking_number=771234567890\nprovider_id=fedex"},
+    {"a phone is no number of DHL", "US", "10 10 20|DHL\n10 40 20|(206) 555-0104\n",
+        "tracking_number=-\nprovider_id=dhl"},
+    {"a purchase order is none", "US", "10 10 20|DHL\n10 40 20|PO: 4500012300\n",
+        "tracking_number=-\npurchase_order=4500012300"},
+    {"nor is the same as a barcode alone", "US", "!code128 4500012300\n", "tracking_number=-"},
+    {"a master's number loses", "US",
+        "10 10 20|MASTER: 1Z12345E0205271686\n10 40 20|TRACKING: 1Z999AA10123456784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"a name alone", "US", "10 10 20|FEDEX\n", "provider_id=fedex\ntracking_number=-"},
+    {"a name with one letter wrong", "US", "10 10 20|PUROLATQR\n", "provider_id=purolator"},
+    {"short names must be right", "US", "10 10 20|UPZ\n", "provider_id=-"},
+    {"small ups is a word", "US", "10 10 20|ups and downs\n", "provider_id=-"},
+    {"two names are none", "US", "10 10 20|FEDEX\n10 40 20|USPS\n", "provider_id=-"},
+    {"one digit again and again", "US", "10 10 20|TRACKING # 111111111111\n10 40 20|FEDEX\n",
+        "tracking_number=-"},
+};
+
 static void numbers(void **state)
 {
-    static const struct label_case cases[] = {
-        {"a barcode beats text", "US",
-            "!code128 1Z999AA10123456784\n10 10 20|TRACKING # 1Z12345E0205271686\n",
-            "tracking_number=1Z999AA10123456784"},
-        {"behind a caption, with blanks", "US", "10 10 20|TRACKING #: 1Z 999 AA1 01 2345 6784\n",
-            "tracking_number=1Z999AA10123456784\nprovider_id=ups"},
-        {"without a caption", "US", "10 10 20|1Z 999 AA1 01 2345 6784\n",
-            "tracking_number=1Z999AA10123456784"},
-        {"below its caption", "US", "10 10 20|Sendungsnummer\n10 40 20|RR733191240GB\n",
-            "tracking_number=RR733191240GB\nprovider_id=royal_mail"},
-        {"to the right of its caption", "US", "10 10 20|AWB              RR733191240GB\n",
-            "tracking_number=RR733191240GB"},
-        {"one O is a nought", "US", "10 10 20|TRACKING # 1Z999AA1O123456784\n",
-            "tracking_number=1Z999AA10123456784"},
-        {"two letters", "US",
-            "10 10 20|TRACKING # 94001118992231974284O7\n"
-            "10 40 20|USPS\n",
-            "tracking_number=-"},
-        {"letters among digits", "US",
-            "10 10 20|TRACKING # 94OO111899223197428497\n10 40 20|USPS\n",
-            "tracking_number=9400111899223197428497"},
-        {"FedEx needs its name or caption", "US", "10 10 20|771234567890\n",
-            "tracking_number=-\nprovider_id=-"},
-        {"FedEx with its name", "US", "10 10 20|FedEx\n10 40 20|7712 3456 7890\n",
-            "tracking_number=771234567890\nprovider_id=fedex"},
-        {"the number of a form in front", "US",
-            "10 10 20|FedEx\n10 40 20|TRK#\n10 70 20|0201 7712 3456 7890\n",
-            "tracking_number=771234567890\nprovider_id=fedex"},
-        {"a phone is no number of DHL", "US", "10 10 20|DHL\n10 40 20|(206) 555-0104\n",
-            "tracking_number=-\nprovider_id=dhl"},
-        {"a purchase order is none", "US", "10 10 20|DHL\n10 40 20|PO: 4500012300\n",
-            "tracking_number=-\npurchase_order=4500012300"},
-        {"nor is the same as a barcode alone", "US", "!code128 4500012300\n", "tracking_number=-"},
-        {"a master's number loses", "US",
-            "10 10 20|MASTER: 1Z12345E0205271686\n10 40 20|TRACKING: 1Z999AA10123456784\n",
-            "tracking_number=1Z999AA10123456784"},
-        {"a name alone", "US", "10 10 20|FEDEX\n", "provider_id=fedex\ntracking_number=-"},
-        {"a name with one letter wrong", "US", "10 10 20|PUROLATQR\n", "provider_id=purolator"},
-        {"short names must be right", "US", "10 10 20|UPZ\n", "provider_id=-"},
-        {"small ups is a word", "US", "10 10 20|ups and downs\n", "provider_id=-"},
-        {"two names are none", "US", "10 10 20|FEDEX\n10 40 20|USPS\n", "provider_id=-"},
-        {"one digit again and again", "US", "10 10 20|TRACKING # 111111111111\n10 40 20|FEDEX\n",
-            "tracking_number=-"},
-    };
-
-    CHECK(cases);
+    CHECK(numbers_cases);
 }
 
 /* ---- 8.3 parties, 8.4 addresses ---- */
@@ -187,119 +185,119 @@ static void numbers(void **state)
     "recipient.line1=4200 HARBOR AVENUE\nrecipient.line2=SUITE 12\nrecipient.city=KENMORE\n"       \
     "recipient.state_code=WA\nrecipient.postal_code=98028\nrecipient.country_code=US\n"
 
+static const struct label_case parties_cases[] = {
+    {"a caption above", "US", SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY\nsender.city=SPRINGFIELD"},
+    {"a caption to the left", "US", SENDER_BLOCK "10 300 20|TO\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS},
+    {"a caption of two lines to the left", "US",
+        SENDER_BLOCK "10 300 14|SHIP\n10 318 14|TO:\n" RECIPIENT_BLOCK, RECIPIENT_FIELDS},
+    {"a caption in the first line", "US",
+        "20 20 20|FROM: JOHN SENDER\n20 50 20|123 MAIN ST\n20 80 20|SEATTLE, WA 98101\n"
+        "20 160 20|TO: JANE DOE\n20 190 20|77 SUNSET BLVD APT 3B\n20 220 20|MIAMI FL 33101\n",
+        "sender.name=JOHN SENDER\nsender.line1=123 MAIN ST\nsender.city=SEATTLE\n"
+        "recipient.name=JANE DOE\nrecipient.line2=APT 3B\nrecipient.postal_code=33101"},
+    {"captions decide, not the place", "US",
+        "20 20 20|Ship To\n20 50 20|JANE DOE\n20 80 20|77 SUNSET BLVD\n20 110 20|MIAMI FL "
+        "33101\n"
+        "20 300 30|Return To\n20 340 30|ACME INC\n20 380 30|1 MAIN ST\n20 420 30|SEATTLE WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"German", "DE",
+        "20 20 20|Absender: Muster Versand GmbH\n20 50 20|Industriestr. 5\n20 80 20|53113 "
+        "Bonn\n"
+        "20 200 20|Empfänger:\n20 230 20|Erika Mustermann\n20 260 20|Heidestraße 17\n"
+        "20 290 20|51147 Köln\n",
+        "sender.business=Muster Versand GmbH\nsender.city=Bonn\nrecipient.name=Erika "
+        "Mustermann\nrecipient.line1=Heidestraße 17\nrecipient.city=Köln\n"
+        "recipient.postal_code=51147\nrecipient.country_code=DE"},
+    {"French", "FR",
+        "20 20 20|Destinataire\n20 50 20|Marie Dupont\n20 80 20|12 rue de la Paix\n"
+        "20 110 20|75002 PARIS\n20 140 20|FRANCE\n",
+        "recipient.name=Marie Dupont\nrecipient.line1=12 rue de la Paix\nrecipient.city=PARIS\n"
+        "recipient.postal_code=75002\nrecipient.country_code=FR"},
+    {"a country that is printed, from elsewhere", "US",
+        "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n20 110 "
+        "20|AUSTRIA\n",
+        "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=AT"},
+    {"a country that nothing tells stays unknown", "US",
+        "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n",
+        "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=-"},
+    {"a postal code of one country alone", "US",
+        "20 20 20|TO: JOHN SMITH\n20 50 20|10 DOWNING STREET\n20 80 20|LONDON SW1A 2AA\n",
+        "recipient.postal_code=SW1A 2AA\nrecipient.country_code=GB\nrecipient.city=LONDON"},
+    {"the larger letters", "US",
+        "20 20 30|JANE DOE\n20 60 30|77 SUNSET BLVD\n20 100 30|MIAMI FL 33101\n"
+        "20 400 16|ACME INC\n20 424 16|1 MAIN ST\n20 448 16|SEATTLE WA 98101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"of equal ones the lower", "US",
+        "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n"
+        "20 400 20|JANE DOE\n20 430 20|77 SUNSET BLVD\n20 460 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"a barcode says whose it is", "US",
+        "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n"
+        "20 400 20|ACME INC\n20 430 20|1 MAIN ST\n20 460 20|SEATTLE WA 98101\n"
+        "!code128 42033101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"the only block is not the one of the barcode", "US",
+        "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n!code128 42033101\n",
+        "recipient.name=-\nrecipient.business=-\nrecipient.postal_code=33101\n"
+        "recipient.city=-"},
+    {"one block", "US", "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.name=-"},
+    {"a dark rule between", "US",
+        "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n=0 95 812 3\n"
+        "20 102 20|JANE DOE\n20 128 20|77 SUNSET BLVD\n20 154 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"close together, without a rule", "US",
+        "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n"
+        "20 98 20|JANE DOE\n20 124 20|77 SUNSET BLVD\n20 150 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"phone and mail in the block", "US",
+        "20 20 20|FROM: JOHN SENDER\n20 46 20|(206) 555-0104\n20 72 20|ACME INC\n20 98 20|1 "
+        "MAIN "
+        "ST\n20 124 20|SEATTLE WA 98101\n20 150 20|john@example.com\n",
+        "sender.name=JOHN SENDER\nsender.phone=(206) 555-0104\nsender.business=ACME INC\n"
+        "sender.email=john@example.com\nsender.city=SEATTLE"},
+    {"ATTN is the name", "US",
+        "20 20 20|TO: ACME INC\n20 46 20|ATTN: JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE "
+        "WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nrecipient.business=ACME INC\nrecipient.line1=1 MAIN ST"},
+    {"a business before a person", "US",
+        "20 20 20|TO: NORTHWIND\n20 46 20|JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nrecipient.business=NORTHWIND"},
+    {"a street without a number", "US",
+        "20 20 20|TO: J SMITH\n20 46 20|TEST STREET\n20 72 20|KENMORE WA 98028-3912\n",
+        "recipient.name=J SMITH\nrecipient.line1=TEST STREET\nrecipient.city=KENMORE\n"
+        "recipient.postal_code=98028-3912"},
+    {"a box", "US", "20 20 20|TO: JANE DOE\n20 46 20|PO BOX 1234\n20 72 20|SEATTLE WA 98101\n",
+        "recipient.line1=PO BOX 1234\npurchase_order=-"},
+    {"military", "US",
+        "20 20 20|TO: SGT JOHN DOE\n20 46 20|PSC 802 BOX 74\n20 72 20|APO AE 09499\n",
+        "recipient.city=APO\nrecipient.state_code=AE\nrecipient.postal_code=09499"},
+    {"sideways", "US",
+        "20 20 16@90|ACME SUPPLY COMPANY\n20 44 16@90|100 INDUSTRIAL WAY\n20 68 "
+        "16@90|SPRINGFIELD "
+        "IL 62701\n40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY"},
+    {"FedEx: the id of the origin is no name", "US",
+        "20 20 16|ORIGIN ID:LEXA (206) 555-0104    SHIP DATE: 10MAR26\n"
+        "20 42 16|JOHN SENDER                      ACTWGT: 2.00 LB\n"
+        "20 64 16|ACME INC                         CAD: 123/WSXI\n"
+        "20 86 16|123 MAIN ST\n20 108 16|SEATTLE, WA 98101\n20 130 16|UNITED STATES US\n",
+        "sender.name=JOHN SENDER\nsender.business=ACME INC\nsender.phone=(206) 555-0104\n"
+        "sender.country_code=US\nship_date=2026-03-10\nweight=2.000 lb\naccount_id=123/WSXI"},
+    {"items with prices are no address", "US",
+        "20 20 20|Widget blue 2 10.00 20.00\n20 46 20|Widget red 1 11.00\n20 72 20|Total due "
+        "31.00\n",
+        "recipient.name=-\nrecipient.city=-\nrecipient.postal_code=-"},
+};
+
 static void parties(void **state)
 {
-    static const struct label_case cases[] = {
-        {"a caption above", "US", SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
-            RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY\nsender.city=SPRINGFIELD"},
-        {"a caption to the left", "US", SENDER_BLOCK "10 300 20|TO\n" RECIPIENT_BLOCK,
-            RECIPIENT_FIELDS},
-        {"a caption of two lines to the left", "US",
-            SENDER_BLOCK "10 300 14|SHIP\n10 318 14|TO:\n" RECIPIENT_BLOCK, RECIPIENT_FIELDS},
-        {"a caption in the first line", "US",
-            "20 20 20|FROM: JOHN SENDER\n20 50 20|123 MAIN ST\n20 80 20|SEATTLE, WA 98101\n"
-            "20 160 20|TO: JANE DOE\n20 190 20|77 SUNSET BLVD APT 3B\n20 220 20|MIAMI FL 33101\n",
-            "sender.name=JOHN SENDER\nsender.line1=123 MAIN ST\nsender.city=SEATTLE\n"
-            "recipient.name=JANE DOE\nrecipient.line2=APT 3B\nrecipient.postal_code=33101"},
-        {"captions decide, not the place", "US",
-            "20 20 20|Ship To\n20 50 20|JANE DOE\n20 80 20|77 SUNSET BLVD\n20 110 20|MIAMI FL "
-            "33101\n"
-            "20 300 30|Return To\n20 340 30|ACME INC\n20 380 30|1 MAIN ST\n20 420 30|SEATTLE WA "
-            "98101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"German", "DE",
-            "20 20 20|Absender: Muster Versand GmbH\n20 50 20|Industriestr. 5\n20 80 20|53113 "
-            "Bonn\n"
-            "20 200 20|Empfänger:\n20 230 20|Erika Mustermann\n20 260 20|Heidestraße 17\n"
-            "20 290 20|51147 Köln\n",
-            "sender.business=Muster Versand GmbH\nsender.city=Bonn\nrecipient.name=Erika "
-            "Mustermann\nrecipient.line1=Heidestraße 17\nrecipient.city=Köln\n"
-            "recipient.postal_code=51147\nrecipient.country_code=DE"},
-        {"French", "FR",
-            "20 20 20|Destinataire\n20 50 20|Marie Dupont\n20 80 20|12 rue de la Paix\n"
-            "20 110 20|75002 PARIS\n20 140 20|FRANCE\n",
-            "recipient.name=Marie Dupont\nrecipient.line1=12 rue de la Paix\nrecipient.city=PARIS\n"
-            "recipient.postal_code=75002\nrecipient.country_code=FR"},
-        {"a country that is printed, from elsewhere", "US",
-            "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n20 110 "
-            "20|AUSTRIA\n",
-            "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=AT"},
-        {"a country that nothing tells stays unknown", "US",
-            "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n",
-            "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=-"},
-        {"a postal code of one country alone", "US",
-            "20 20 20|TO: JOHN SMITH\n20 50 20|10 DOWNING STREET\n20 80 20|LONDON SW1A 2AA\n",
-            "recipient.postal_code=SW1A 2AA\nrecipient.country_code=GB\nrecipient.city=LONDON"},
-        {"the larger letters", "US",
-            "20 20 30|JANE DOE\n20 60 30|77 SUNSET BLVD\n20 100 30|MIAMI FL 33101\n"
-            "20 400 16|ACME INC\n20 424 16|1 MAIN ST\n20 448 16|SEATTLE WA 98101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"of equal ones the lower", "US",
-            "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n"
-            "20 400 20|JANE DOE\n20 430 20|77 SUNSET BLVD\n20 460 20|MIAMI FL 33101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"a barcode says whose it is", "US",
-            "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n"
-            "20 400 20|ACME INC\n20 430 20|1 MAIN ST\n20 460 20|SEATTLE WA 98101\n"
-            "!code128 42033101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"the only block is not the one of the barcode", "US",
-            "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n!code128 42033101\n",
-            "recipient.name=-\nrecipient.business=-\nrecipient.postal_code=33101\n"
-            "recipient.city=-"},
-        {"one block", "US", "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n",
-            "recipient.name=JANE DOE\nsender.name=-"},
-        {"a dark rule between", "US",
-            "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n=0 95 812 3\n"
-            "20 102 20|JANE DOE\n20 128 20|77 SUNSET BLVD\n20 154 20|MIAMI FL 33101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"close together, without a rule", "US",
-            "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n"
-            "20 98 20|JANE DOE\n20 124 20|77 SUNSET BLVD\n20 150 20|MIAMI FL 33101\n",
-            "recipient.name=JANE DOE\nsender.business=ACME INC"},
-        {"phone and mail in the block", "US",
-            "20 20 20|FROM: JOHN SENDER\n20 46 20|(206) 555-0104\n20 72 20|ACME INC\n20 98 20|1 "
-            "MAIN "
-            "ST\n20 124 20|SEATTLE WA 98101\n20 150 20|john@example.com\n",
-            "sender.name=JOHN SENDER\nsender.phone=(206) 555-0104\nsender.business=ACME INC\n"
-            "sender.email=john@example.com\nsender.city=SEATTLE"},
-        {"ATTN is the name", "US",
-            "20 20 20|TO: ACME INC\n20 46 20|ATTN: JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE "
-            "WA "
-            "98101\n",
-            "recipient.name=JANE DOE\nrecipient.business=ACME INC\nrecipient.line1=1 MAIN ST"},
-        {"a business before a person", "US",
-            "20 20 20|TO: NORTHWIND\n20 46 20|JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE WA "
-            "98101\n",
-            "recipient.name=JANE DOE\nrecipient.business=NORTHWIND"},
-        {"a street without a number", "US",
-            "20 20 20|TO: J SMITH\n20 46 20|TEST STREET\n20 72 20|KENMORE WA 98028-3912\n",
-            "recipient.name=J SMITH\nrecipient.line1=TEST STREET\nrecipient.city=KENMORE\n"
-            "recipient.postal_code=98028-3912"},
-        {"a box", "US", "20 20 20|TO: JANE DOE\n20 46 20|PO BOX 1234\n20 72 20|SEATTLE WA 98101\n",
-            "recipient.line1=PO BOX 1234\npurchase_order=-"},
-        {"military", "US",
-            "20 20 20|TO: SGT JOHN DOE\n20 46 20|PSC 802 BOX 74\n20 72 20|APO AE 09499\n",
-            "recipient.city=APO\nrecipient.state_code=AE\nrecipient.postal_code=09499"},
-        {"sideways", "US",
-            "20 20 16@90|ACME SUPPLY COMPANY\n20 44 16@90|100 INDUSTRIAL WAY\n20 68 "
-            "16@90|SPRINGFIELD "
-            "IL 62701\n40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
-            RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY"},
-        {"FedEx: the id of the origin is no name", "US",
-            "20 20 16|ORIGIN ID:LEXA (206) 555-0104    SHIP DATE: 10MAR26\n"
-            "20 42 16|JOHN SENDER                      ACTWGT: 2.00 LB\n"
-            "20 64 16|ACME INC                         CAD: 123/WSXI\n"
-            "20 86 16|123 MAIN ST\n20 108 16|SEATTLE, WA 98101\n20 130 16|UNITED STATES US\n",
-            "sender.name=JOHN SENDER\nsender.business=ACME INC\nsender.phone=(206) 555-0104\n"
-            "sender.country_code=US\nship_date=2026-03-10\nweight=2.000 lb\naccount_id=123/WSXI"},
-        {"items with prices are no address", "US",
-            "20 20 20|Widget blue 2 10.00 20.00\n20 46 20|Widget red 1 11.00\n20 72 20|Total due "
-            "31.00\n",
-            "recipient.name=-\nrecipient.city=-\nrecipient.postal_code=-"},
-    };
-
-    CHECK(cases);
+    CHECK(parties_cases);
 }
 
 /* A state that has no such ZIP code lowers the confidence. */
@@ -326,96 +324,93 @@ static void state_and_zip(void **state)
 
 /* ---- 8.5 other fields ---- */
 
+static const struct label_case fields_cases[] = {
+    {"weight", "US", "10 10 20|WEIGHT 12.5 LBS\n", "weight=12.500 lb"},
+    {"weight, pounds and ounces", "US", "10 10 20|WT: 1 LB 4 OZ\n", "weight=1.250 lb"},
+    {"weight with a comma", "DE", "10 10 20|Gewicht: 3,5 kg\n", "weight=3.500 kg"},
+    {"weight, a number sign is pounds", "US", "10 10 20|WGT 7#\n", "weight=7.000 lb"},
+    {"weight alone", "US", "10 10 20|2 LBS\n", "weight=2.000 lb"},
+    {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
+        "weight=2.000 kg"},
+    {"weight without a unit is none", "US", "10 10 20|WEIGHT: 12\n", "weight=-"},
+    {"dimensions", "US", "10 10 20|DIMS: 12x10x8 IN\n", "dimensions=12.000 x 10.000 x 8.000 in"},
+    {"dimensions with blanks", "DE", "10 10 20|DIM 30 X 20,5 X 10 CM\n",
+        "dimensions=30.000 x 20.500 x 10.000 cm"},
+    {"dimensions without a unit", "US", "10 10 20|DIMS: 12x10x8\n", "dimensions=-"},
+    {"package", "US", "10 10 20|1 OF 3\n", "package=1/3"},
+    {"package with a stroke near its caption", "US", "10 10 20|PKG: 2/3\n", "package=2/3"},
+    {"a stroke alone is none", "US", "10 10 20|1/3\n", "package=-"},
+    {"more than there are", "US", "10 10 20|4 OF 3\n", "package=-"},
+    {"purchase order", "US", "10 10 20|PO# 4500012345\n", "purchase_order=4500012345"},
+    {"with stops", "US", "10 10 20|P.O. NO.: 4500-A\n", "purchase_order=4500-A"},
+    {"to the next caption", "US", "10 10 20|PO: 77 DEPT: 4\n",
+        "purchase_order=77\nreferences=purchase_order:77"},
+    {"an empty caption", "US", "10 10 20|INV:\n10 40 20|PO:    DEPT:\n",
+        "invoice_number=-\npurchase_order=-"},
+    {"order, invoice, RMA, account", "US",
+        "10 10 20|ORDER NO: 77-1\n10 40 20|INVOICE # 998\n10 70 20|RMA: R-5\n10 100 20|ACCT "
+        "12345\n",
+        "order_number=77-1\ninvoice_number=998\nrma_number=R-5\naccount_id=12345"},
+    {"references, all of them", "US", "10 10 20|REF 1: AB-1\n10 40 20|REF 2: CD-2\n",
+        "reference_number=AB-1\nreferences=reference_number:AB-1,reference_number:CD-2"},
+    {"words that follow are no number", "US", "10 10 20|ORDER CONFIRMED BY PHONE\n",
+        "order_number=-"},
+    {"dates of FedEx", "US", "10 10 20|SHIP DATE: 10MAR26\n", "ship_date=2026-03-10"},
+    {"an O in a date", "US", "10 10 20|SHIP DATE: 1OMAR26\n", "ship_date=2026-03-10"},
+    {"October", "US", "10 10 20|SHIP DATE: 01OCT25\n", "ship_date=2025-10-01"},
+    {"dates with a month", "US", "10 10 20|SHIP DATE 12 MAR 2026\n", "ship_date=2026-03-12"},
+    {"month first", "US", "10 10 20|DELIVERY DATE: MARCH 14, 2026\n", "delivery_date=2026-03-14"},
+    {"ISO", "US", "10 10 20|DELIVER BY 2026-03-14\n", "delivery_date=2026-03-14"},
+    {"month and day in the US", "US", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-03-04"},
+    {"day and month elsewhere", "GB", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-04-03"},
+    {"what can be no month is the day", "US", "10 10 20|DATE: 20/02/2026\n",
+        "ship_date=2026-02-20"},
+    {"German dates", "DE", "10 10 20|Versanddatum: 11.03.2026\n", "ship_date=2026-03-11"},
+    {"a day that is none", "US", "10 10 20|SHIP DATE: 30FEB26\n", "ship_date=-"},
+    {"too long ago", "US", "10 10 20|SHIP DATE: 16FEB24\n", "ship_date=-"},
+    {"the service of a number", "US", "!code128 1Z12A34B0312345671\n",
+        "service_level_name=ground\nprovider_service_level_id=ground"},
+    {"the longest service", "US", "10 10 20|FedEx\n10 40 20|STANDARD OVERNIGHT\n",
+        "service_level_name=overnight\nprovider_service_level_id=standard_overnight"},
+    {"longer words win", "US", "10 10 20|USPS PRIORITY MAIL EXPRESS\n",
+        "provider_id=usps\nprovider_service_level_id=priority_express"},
+    {"another carrier's words say nothing", "US", "10 10 20|USPS\n10 40 20|STANDARD OVERNIGHT\n",
+        "service_level_name=-"},
+    {"tags", "US", "10 10 20|FRAGILE - HANDLE WITH CARE\n10 40 20|UN3481\n10 70 20|KEEP COLD\n",
+        "tags=fragile,lithium,perishable,cold_storage"},
+    {"tags: whole words", "US", "10 10 20|FRAGILENESS\n", "tags=-"},
+};
+
 static void fields(void **state)
 {
-    static const struct label_case cases[] = {
-        {"weight", "US", "10 10 20|WEIGHT 12.5 LBS\n", "weight=12.500 lb"},
-        {"weight, pounds and ounces", "US", "10 10 20|WT: 1 LB 4 OZ\n", "weight=1.250 lb"},
-        {"weight with a comma", "DE", "10 10 20|Gewicht: 3,5 kg\n", "weight=3.500 kg"},
-        {"weight, a number sign is pounds", "US", "10 10 20|WGT 7#\n", "weight=7.000 lb"},
-        {"weight alone", "US", "10 10 20|2 LBS\n", "weight=2.000 lb"},
-        {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
-            "weight=2.000 kg"},
-        {"weight without a unit is none", "US", "10 10 20|WEIGHT: 12\n", "weight=-"},
-        {"dimensions", "US", "10 10 20|DIMS: 12x10x8 IN\n",
-            "dimensions=12.000 x 10.000 x 8.000 in"},
-        {"dimensions with blanks", "DE", "10 10 20|DIM 30 X 20,5 X 10 CM\n",
-            "dimensions=30.000 x 20.500 x 10.000 cm"},
-        {"dimensions without a unit", "US", "10 10 20|DIMS: 12x10x8\n", "dimensions=-"},
-        {"package", "US", "10 10 20|1 OF 3\n", "package=1/3"},
-        {"package with a stroke near its caption", "US", "10 10 20|PKG: 2/3\n", "package=2/3"},
-        {"a stroke alone is none", "US", "10 10 20|1/3\n", "package=-"},
-        {"more than there are", "US", "10 10 20|4 OF 3\n", "package=-"},
-        {"purchase order", "US", "10 10 20|PO# 4500012345\n", "purchase_order=4500012345"},
-        {"with stops", "US", "10 10 20|P.O. NO.: 4500-A\n", "purchase_order=4500-A"},
-        {"to the next caption", "US", "10 10 20|PO: 77 DEPT: 4\n",
-            "purchase_order=77\nreferences=purchase_order:77"},
-        {"an empty caption", "US", "10 10 20|INV:\n10 40 20|PO:    DEPT:\n",
-            "invoice_number=-\npurchase_order=-"},
-        {"order, invoice, RMA, account", "US",
-            "10 10 20|ORDER NO: 77-1\n10 40 20|INVOICE # 998\n10 70 20|RMA: R-5\n10 100 20|ACCT "
-            "12345\n",
-            "order_number=77-1\ninvoice_number=998\nrma_number=R-5\naccount_id=12345"},
-        {"references, all of them", "US", "10 10 20|REF 1: AB-1\n10 40 20|REF 2: CD-2\n",
-            "reference_number=AB-1\nreferences=reference_number:AB-1,reference_number:CD-2"},
-        {"words that follow are no number", "US", "10 10 20|ORDER CONFIRMED BY PHONE\n",
-            "order_number=-"},
-        {"dates of FedEx", "US", "10 10 20|SHIP DATE: 10MAR26\n", "ship_date=2026-03-10"},
-        {"an O in a date", "US", "10 10 20|SHIP DATE: 1OMAR26\n", "ship_date=2026-03-10"},
-        {"October", "US", "10 10 20|SHIP DATE: 01OCT25\n", "ship_date=2025-10-01"},
-        {"dates with a month", "US", "10 10 20|SHIP DATE 12 MAR 2026\n", "ship_date=2026-03-12"},
-        {"month first", "US", "10 10 20|DELIVERY DATE: MARCH 14, 2026\n",
-            "delivery_date=2026-03-14"},
-        {"ISO", "US", "10 10 20|DELIVER BY 2026-03-14\n", "delivery_date=2026-03-14"},
-        {"month and day in the US", "US", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-03-04"},
-        {"day and month elsewhere", "GB", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-04-03"},
-        {"what can be no month is the day", "US", "10 10 20|DATE: 20/02/2026\n",
-            "ship_date=2026-02-20"},
-        {"German dates", "DE", "10 10 20|Versanddatum: 11.03.2026\n", "ship_date=2026-03-11"},
-        {"a day that is none", "US", "10 10 20|SHIP DATE: 30FEB26\n", "ship_date=-"},
-        {"too long ago", "US", "10 10 20|SHIP DATE: 16FEB24\n", "ship_date=-"},
-        {"the service of a number", "US", "!code128 1Z12A34B0312345671\n",
-            "service_level_name=ground\nprovider_service_level_id=ground"},
-        {"the longest service", "US", "10 10 20|FedEx\n10 40 20|STANDARD OVERNIGHT\n",
-            "service_level_name=overnight\nprovider_service_level_id=standard_overnight"},
-        {"longer words win", "US", "10 10 20|USPS PRIORITY MAIL EXPRESS\n",
-            "provider_id=usps\nprovider_service_level_id=priority_express"},
-        {"another carrier's words say nothing", "US",
-            "10 10 20|USPS\n10 40 20|STANDARD OVERNIGHT\n", "service_level_name=-"},
-        {"tags", "US", "10 10 20|FRAGILE - HANDLE WITH CARE\n10 40 20|UN3481\n10 70 20|KEEP COLD\n",
-            "tags=fragile,lithium,perishable,cold_storage"},
-        {"tags: whole words", "US", "10 10 20|FRAGILENESS\n", "tags=-"},
-    };
-
-    CHECK(cases);
+    CHECK(fields_cases);
 }
 
 /* ---- 4.2 class and score ---- */
 
+static const struct label_case classes_cases[] = {
+    {"all of it", "US",
+        SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK
+                     "!code128 1Z999AA10123456784\n!code128 42098028\n",
+        "classification=shipping_label\nscore=9950"},
+    {"a pattern, no barcode of the postal code", "US",
+        "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK "10 600 20|DHL\n10 640 20|Sendungsnummer "
+        "JJD000390007882823218\n",
+        "classification=shipping_label\nscore=7450"},
+    {"nothing", "US", "", "classification=unreadable\nscore=0"},
+    {"nothing that can be read", "US", "%30\n10 10 20|abc def\n", "classification=unreadable"},
+    {"a barcode can be read", "US", "!code128 ABC\n", "classification=other"},
+    {"bill of lading", "US", "10 10 20|STRAIGHT BILL OF LADING\n", "classification=bill_of_lading"},
+    {"packing slip", "US", "10 10 20|PACKING SLIP\n", "classification=packing_slip"},
+    {"Lieferschein", "DE", "10 10 20|Lieferschein\n", "classification=packing_slip"},
+    {"invoice", "US", "10 10 20|INVOICE\n10 40 20|Total due 31.00\n", "classification=invoice"},
+    {"item", "US", "10 10 20|LOT: 55\n10 40 20|QTY: 10\n", "classification=item_label"},
+    {"one word of items is none", "US", "10 10 20|QTY: 10\n", "classification=other"},
+};
+
 static void classes(void **state)
 {
-    static const struct label_case cases[] = {
-        {"all of it", "US",
-            SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK
-                         "!code128 1Z999AA10123456784\n!code128 42098028\n",
-            "classification=shipping_label\nscore=9950"},
-        {"a pattern, no barcode of the postal code", "US",
-            "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK "10 600 20|DHL\n10 640 20|Sendungsnummer "
-            "JJD000390007882823218\n",
-            "classification=shipping_label\nscore=7450"},
-        {"nothing", "US", "", "classification=unreadable\nscore=0"},
-        {"nothing that can be read", "US", "%30\n10 10 20|abc def\n", "classification=unreadable"},
-        {"a barcode can be read", "US", "!code128 ABC\n", "classification=other"},
-        {"bill of lading", "US", "10 10 20|STRAIGHT BILL OF LADING\n",
-            "classification=bill_of_lading"},
-        {"packing slip", "US", "10 10 20|PACKING SLIP\n", "classification=packing_slip"},
-        {"Lieferschein", "DE", "10 10 20|Lieferschein\n", "classification=packing_slip"},
-        {"invoice", "US", "10 10 20|INVOICE\n10 40 20|Total due 31.00\n", "classification=invoice"},
-        {"item", "US", "10 10 20|LOT: 55\n10 40 20|QTY: 10\n", "classification=item_label"},
-        {"one word of items is none", "US", "10 10 20|QTY: 10\n", "classification=other"},
-    };
-
-    CHECK(cases);
+    CHECK(classes_cases);
 }
 
 static void classifier(void **state)
@@ -439,62 +434,92 @@ static void classifier(void **state)
 
 /* ---- 4.3 selection ---- */
 
+#define NUMBER_A                                                                                   \
+    {                                                                                              \
+        "A", 1                                                                                     \
+    }
+#define NUMBER_B                                                                                   \
+    {                                                                                              \
+        "B", 1                                                                                     \
+    }
+
+static const struct {
+    struct label_picture pictures[3];
+    size_t n;
+    int use_best, strict; /* the one that is selected; -1: missing, -2: ambiguous */
+} selection_cases[] = {
+    {{{.shipping_label = true, .selection = 7000}, {.shipping_label = true, .selection = 8000}}, 2,
+        1, 1},
+    {{{.shipping_label = true, .selection = 8000}, {.shipping_label = true, .selection = 8000}}, 2,
+        0, 0},
+    {{{.selection = 9000}, {.shipping_label = true, .selection = 5000}}, 2, 1, 1},
+    {{{.selection = 9000}, {.selection = 5000}}, 2, -1, -1},
+    {{{.selection = 100}}, 1, 0, 0},
+    {{{.failed = true, .shipping_label = true, .selection = 9000},
+         {.shipping_label = true, .selection = 5000}},
+        2, 1, 1},
+    {{{.failed = true}, {.selection = 5000}}, 2, -1, -1},
+    /* two labels, both sure */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 6000,
+             .extraction = 6000,
+             .tracking_number = NUMBER_B}},
+        2, 0, -2},
+    /* one of them is not */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5999,
+             .extraction = 5999,
+             .tracking_number = NUMBER_B}},
+        2, 0, 0},
+    /* near each other, 0.0499; and 0.05 */
+    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5499,
+             .extraction = 5499,
+             .tracking_number = NUMBER_B}},
+        2, 1, -2},
+    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5500,
+             .extraction = 5500,
+             .tracking_number = NUMBER_B}},
+        2, 1, 1},
+    /* the same label twice */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 9100,
+             .extraction = 9100,
+             .tracking_number = NUMBER_A}},
+        2, 1, 1},
+    /* a number that is not known */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true, .selection = 9000, .extraction = 9000}},
+        2, 0, 0},
+    /* the third is a rival of the second */
+    {{{.selection = 9000},
+         {.shipping_label = true,
+             .selection = 7000,
+             .extraction = 7000,
+             .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 7000,
+             .extraction = 7000,
+             .tracking_number = NUMBER_B}},
+        3, 1, -2},
+};
+
 static void selection(void **state)
 {
-    static const wharf_str a = WHARF_S("A"), b = WHARF_S("B");
-    static const struct {
-        struct label_picture pictures[3];
-        size_t n;
-        int use_best, strict; /* the one that is selected; -1: missing, -2: ambiguous */
-    } cases[] = {
-        {{{.shipping_label = true, .selection = 7000}, {.shipping_label = true, .selection = 8000}},
-            2, 1, 1},
-        {{{.shipping_label = true, .selection = 8000}, {.shipping_label = true, .selection = 8000}},
-            2, 0, 0},
-        {{{.selection = 9000}, {.shipping_label = true, .selection = 5000}}, 2, 1, 1},
-        {{{.selection = 9000}, {.selection = 5000}}, 2, -1, -1},
-        {{{.selection = 100}}, 1, 0, 0},
-        {{{.failed = true, .shipping_label = true, .selection = 9000},
-             {.shipping_label = true, .selection = 5000}},
-            2, 1, 1},
-        {{{.failed = true}, {.selection = 5000}}, 2, -1, -1},
-        /* two labels, both sure */
-        {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = a},
-             {.shipping_label = true, .selection = 6000, .extraction = 6000, .tracking_number = b}},
-            2, 0, -2},
-        /* one of them is not */
-        {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = a},
-             {.shipping_label = true, .selection = 5999, .extraction = 5999, .tracking_number = b}},
-            2, 0, 0},
-        /* near each other, 0.0499; and 0.05 */
-        {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = a},
-             {.shipping_label = true, .selection = 5499, .extraction = 5499, .tracking_number = b}},
-            2, 1, -2},
-        {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = a},
-             {.shipping_label = true, .selection = 5500, .extraction = 5500, .tracking_number = b}},
-            2, 1, 1},
-        /* the same label twice */
-        {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = a},
-             {.shipping_label = true, .selection = 9100, .extraction = 9100, .tracking_number = a}},
-            2, 1, 1},
-        /* a number that is not known */
-        {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = a},
-             {.shipping_label = true, .selection = 9000, .extraction = 9000}},
-            2, 0, 0},
-        /* the third is a rival of the second */
-        {{{.selection = 9000},
-             {.shipping_label = true, .selection = 7000, .extraction = 7000, .tracking_number = a},
-             {.shipping_label = true, .selection = 7000, .extraction = 7000, .tracking_number = b}},
-            3, 1, -2},
-    };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(selection_cases) / sizeof(selection_cases[0]); i++) {
         for (int strict = 0; strict < 2; strict++) {
-            int want = strict ? cases[i].strict : cases[i].use_best;
+            int want = strict ? selection_cases[i].strict : selection_cases[i].use_best;
             struct label_choice got;
 
-            label_select(cases[i].pictures, cases[i].n, strict, &got);
+            label_select(selection_cases[i].pictures, selection_cases[i].n, strict, &got);
             assert_int_equal(got.selected, want < 0 ? LABEL_NONE : want);
             if (want >= 0)
                 assert_null(got.error);
@@ -537,97 +562,6 @@ static void custom(void **state)
             assert_true(str_eq(f.value, str_z(cases[i].value)));
     }
     label_world_free(world);
-}
-
-/* ---- labels of items: section 11 ---- */
-
-static void put_fact(struct buf *out, const char *name, const struct label_fact *f)
-{
-    if (!f->confidence)
-        return;
-    if (out->n)
-        buf_addc(out, ' ');
-    buf_addz(out, name);
-    buf_addc(out, '=');
-    buf_adds(out, f->value);
-}
-
-static wharf_str items_shown(struct arena *a, const struct item_label *l)
-{
-    struct buf out;
-    wharf_str s;
-
-    buf_init(&out, 1 << 16);
-    put_fact(&out, "name", &l->item_name);
-    put_fact(&out, "carton", &l->carton_number);
-    put_fact(&out, "lot", &l->lot_number);
-    put_fact(&out, "serial", &l->serial_number);
-    put_fact(&out, "gtin", &l->gtin);
-    put_fact(&out, "sku", &l->sku);
-    put_fact(&out, "sscc", &l->sscc);
-    put_fact(&out, "qty", &l->quantity);
-    for (size_t i = 0; i < l->n_item_numbers; i++)
-        put_fact(&out, "item", &l->item_numbers[i]);
-    for (size_t i = 0; i < l->n_purchase_orders; i++)
-        put_fact(&out, "po", &l->purchase_orders[i]);
-    put_fact(&out, "made", &l->production_date);
-    put_fact(&out, "exp", &l->expiry_date);
-    if (l->weight.fact.confidence)
-        buf_adds(&out, arena_printf(a, " kg=%lld", (long long)l->weight.value));
-    s = arena_dup_str(a, buf_str(&out));
-    buf_done(&out);
-    return s;
-}
-
-static void items(void **state)
-{
-    static const struct {
-        const char *drawn, *shown;
-    } cases[] = {
-        {"!gs1_128 01006141411234521727123110A-1\\1d21S77\n",
-            "lot=A-1 serial=S77 gtin=00614141123452 exp=2027-12-31"},
-        {"!gs1_128 17270200\\1d3712\n", "qty=12 exp=2027-02-28"},
-        {"!gs1_128 01006141411234531727123110A\n", ""}, /* its check digit is wrong */
-        {"!datamatrix [)>\\1e06\\1dP4711-A\\1d1TL9\\1dQ25\\1dKPO-7\\1dSX1\\1e\\04\n",
-            "lot=L9 serial=X1 qty=25 item=4711-A po=PO-7"},
-        {"!ean13 4006381333931\n", "gtin=04006381333931"},
-        {"!upca 036000291452\n", "gtin=00036000291452"},
-        {"!code128 P4711\n10 10 20|PART NO: 4711\n", "item=4711"},
-        {"!code128 P4711\n", ""},
-        {"!code128 PLATE7\n10 10 20|PLATE7\n", ""},
-        {"10 10 20|LOT: A-55\n10 40 20|QTY: 10\n10 70 20|SKU 99-1\n10 100 20|CARTON# 7\n",
-            "carton=7 lot=A-55 sku=99-1 qty=10"},
-        {"10 10 20|P/N 4711-A\n10 40 20|ITEM: 22\n10 70 20|PO# 5-1\n",
-            "item=4711-A item=22 po=5-1"},
-        {"10 10 20|EXP: 31/12/2027\n10 40 20|MFG DATE 2025-01-05\n",
-            "made=2025-01-05 exp=2027-12-31"},
-        {"10 10 20|UPC: 036000291452\n", "gtin=00036000291452"},
-        {"10 10 20|UPC: 036000291453\n", ""},
-        {"10 10 20|ITEM NAME: Blue widget\n", "name=Blue widget"},
-        {"10 10 20|QTY: 1,000\n", ""},
-        {"10 10 20|LOT:\n10 40 20|hello\n", ""},
-    };
-    struct label_world *world = label_world_new();
-    struct label_env env = label_world_env(world, *state, "US", today());
-    size_t wrong = 0;
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        wharf_image_read image;
-        struct label_given given;
-        struct item_label l;
-        wharf_str got;
-
-        label_picture_make(*state, str_z(cases[i].drawn), &image, &given);
-        item_label_read(&env, &image, &given, &l);
-        got = items_shown(*state, &l);
-        assert_int_equal(l.any, got.n > 0);
-        if (!str_eq(got, str_z(cases[i].shown))) {
-            print_error("%zu: \"%.*s\", not \"%s\"\n", i, (int)got.n, got.p, cases[i].shown);
-            wrong++;
-        }
-    }
-    label_world_free(world);
-    assert_int_equal(wrong, 0);
 }
 
 /* ---- hostile pictures ---- */
@@ -676,7 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(barcodes), UNIT(numbers), UNIT(parties),
         UNIT(state_and_zip), UNIT(fields), UNIT(classes), UNIT(classifier), UNIT(selection),
-        UNIT(custom), UNIT(items), UNIT(hostile)};
+        UNIT(custom), UNIT(hostile)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
