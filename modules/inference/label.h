@@ -1,8 +1,9 @@
 /* label.h - what a label says (docs/spec/06-inference.md sections 4.2, 4.3, 8 and 11): the words
  * and barcodes of one picture become a tracking number, two parties and the rest of the fields.
  *
- * Pure: knows no server, no database, no network. Whose a tracking number is and where memory comes
- * from is told by struct label_env. A wrong answer is worse than none: what is not sure stays empty.
+ * Pure: knows no server, no database, no network. Whose a tracking number is and where memory
+ * comes from is told by struct label_env. A wrong answer is worse than none: what is not sure stays
+ * empty.
  * Leaves to others: reading the picture (wharf/service/image.h), matching contacts, storing.
  * Texts of a result live in the memory of the environment or in the picture that was read. */
 #ifndef LABEL_H

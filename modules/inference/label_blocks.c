@@ -68,7 +68,7 @@ static bool label_is_party_line(uint32_t kind)
  * the caption in front of them. */
 static bool label_line_of(const struct label_piece *p, struct label_line *ret, int *ret_role)
 {
-    *ret = (struct label_line){p, 0, p->n_tokens, false};
+    *ret = (struct label_line){p, p->begin, p->n_tokens, LABEL_ENDS_NOTHING};
     *ret_role = -1;
     for (uint32_t i = 0; i < p->n_captions; i++) {
         const struct label_caption *c = &p->captions[i];
@@ -94,38 +94,67 @@ static wharf_str label_line_text(const struct label_line *l)
 
 /* ---- which block a line belongs to ---- */
 
+/* Tells whether a line that begins at x goes on with a block: at the left edge of its lines, or of
+ * the caption in front of the first one, or more to the right behind the first. */
+static bool label_is_aligned(const struct label_block *b, uint32_t x, uint32_t height)
+{
+    uint32_t indent = !b->n ? BLOCK_BEHIND_CAPTION : b->n == 1 ? BLOCK_INDENT : 0;
+
+    if (label_far(x, b->left) * 10 <= height * BLOCK_LEFT ||
+        (x > b->left && (x - b->left) * 10 <= height * indent))
+        return true;
+    return b->n == 1 && b->lines[0].from && b->caption == b->lines[0].piece &&
+           label_far(x, b->caption->at.x) * 10 <= height * BLOCK_LEFT;
+}
+
+/* Tells whether a line stands below another at a distance of the same block. most: tenths of its
+ * height. */
+static bool label_is_below(
+    const struct label_piece *p, const struct label_piece *last, uint32_t most)
+{
+    uint32_t height = last->at.h > p->at.h ? last->at.h : p->at.h, end = last->at.y + last->at.h;
+    uint32_t gap = p->at.y > end ? p->at.y - end : 0;
+
+    return p->at.y + p->at.h / 2 >= end && gap * 10 <= height * most;
+}
+
+/* Tells whether letters of two lines are about as high, and the second begins below the first. */
+static bool label_is_alike(const struct label_piece *p, const struct label_piece *last, uint32_t x)
+{
+    uint32_t high = last->at.h > p->at.h ? last->at.h : p->at.h;
+    uint32_t low = last->at.h < p->at.h ? last->at.h : p->at.h;
+
+    return high * 10 <= BLOCK_HEIGHTS * low && x <= last->at.x + last->at.w + high;
+}
+
+/* Tells whether a line may stand behind the end of an address. */
+static bool label_may_follow(const struct label_line *line)
+{
+    wharf_str text = label_line_text(line);
+
+    return line->place || label_is_country(text) || label_is_phone(text) || label_is_email(text);
+}
+
 /* Tells how well a line goes on with a block; the smaller, the better, UINT32_MAX: not at all. */
 static uint32_t label_fits_block(const struct label_page *page, const struct label_block *b,
     const struct label_line *line, uint32_t x)
 {
     const struct label_piece *p = line->piece, *last;
-    uint32_t height, gap, end;
     bool alone = !b->n;
+    /* a line that OCR did not read may be missing before the last one of a party */
+    uint32_t most = alone || (b->role >= 0 && line->place && !b->ended) ? BLOCK_BELOW_CAPTION
+                                                                        : BLOCK_GAP;
+    uint32_t height;
 
-    last = alone ? b->caption : b->lines[b->n - 1].piece;
     if (b->orientation != p->orientation || b->n == LABEL_BLOCK_LINES)
         return UINT32_MAX;
+    last = alone ? b->caption : b->lines[b->n - 1].piece;
     height = last->at.h > p->at.h ? last->at.h : p->at.h;
-    end = last->at.y + last->at.h;
-    gap = p->at.y > end ? p->at.y - end : 0;
-    if (p->at.y + p->at.h / 2 < end ||
-        gap * 10 > height * (alone ? BLOCK_BELOW_CAPTION : BLOCK_GAP))
+    if (!label_is_below(p, last, most) || (!alone && !label_is_alike(p, last, x)) ||
+        !label_is_aligned(b, x, height) || label_ruled_apart(page, last, p) ||
+        (b->ended && !label_may_follow(line)))
         return UINT32_MAX;
-    if (!alone && height * 10 > BLOCK_HEIGHTS * (last->at.h < p->at.h ? last->at.h : p->at.h))
-        return UINT32_MAX;
-    if (x > last->at.x + last->at.w + height && !alone)
-        return UINT32_MAX;
-    if (label_far(x, b->left) * 10 > height * BLOCK_LEFT &&
-        !(x > b->left && (x - b->left) * 10 <= height * (alone          ? BLOCK_BEHIND_CAPTION
-                                                            : b->n == 1 ? BLOCK_INDENT
-                                                                        : 0)))
-        return UINT32_MAX;
-    if (label_ruled_apart(page, last, p))
-        return UINT32_MAX;
-    if (b->ended && !line->place && !label_is_country(label_line_text(line)) &&
-        !label_is_phone(label_line_text(line)) && !label_is_email(label_line_text(line)))
-        return UINT32_MAX;
-    return gap + label_far(x, b->left);
+    return label_far(p->at.y, last->at.y + last->at.h) + label_far(x, b->left);
 }
 
 static void label_block_grow(struct label_block *b, const struct label_piece *p)
@@ -149,7 +178,7 @@ static void label_block_add(struct label_block *b, const struct label_line *line
     if (b->n <= 1)
         b->left = x;
     b->lines[b->n++] = *line;
-    b->ended = b->ended || (line->place && b->n > 1);
+    b->ended = b->ended || (line->place == LABEL_ENDS_PLACE && b->n > 1);
     label_block_grow(b, line->piece);
 }
 
@@ -246,7 +275,7 @@ static size_t label_collect_blocks(const struct label_page *page,
         if (!label_line_of(order[i], &line, &role))
             continue;
         x = label_line_left(page, &line);
-        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 3) {
+        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 2) {
             places++;
             line.place = label_ends_place(page->env, label_line_text(&line));
         }

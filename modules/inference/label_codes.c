@@ -59,7 +59,13 @@ void label_coded_spot(
     struct label_coded *c, wharf_str text, const struct label_code *code, bool sure)
 {
     if (text.n && c->n_spots < LABEL_SPOTS_MAX)
-        c->spots[c->n_spots++] = (struct label_spot){text, code, sure};
+        c->spots[c->n_spots++] = (struct label_spot){text, code, sure, false};
+}
+
+void label_coded_unit(struct label_coded *c, wharf_str text, const struct label_code *code)
+{
+    if (c->n_spots < LABEL_SPOTS_MAX)
+        c->spots[c->n_spots++] = (struct label_spot){text, code, false, true};
 }
 
 /* ---- postal codes: 420, 421 ---- */
@@ -177,7 +183,7 @@ static const char *label_read_elements(const struct label_env *env, const struct
 
         if (is(ai, "00")) {
             purpose = "sscc";
-            label_coded_spot(c, label_format(env, "00%.18s", value.p), code, false);
+            label_coded_unit(c, label_format(env, "00%.18s", value.p), code);
         } else if (is(ai, "420")) {
             label_coded_postal(env, c, label_zip_text(env, value), wharf_z(""), code);
             purpose = strcmp(purpose, "unknown") ? purpose : "postal";
@@ -270,7 +276,7 @@ static const char *label_purpose_of(
     if (label_may_be_gs1(code)) {
         n = label_gs1(env, code->value, e);
         purpose = label_read_elements(env, code, e, n, c);
-        if (n && strcmp(purpose, "unknown") != 0 && n == 1 && memcmp(e[0].ai.p, "00", 2) != 0)
+        if (n == 1 && strcmp(purpose, "unknown") != 0)
             return purpose;
     }
     label_zip_in_front(env, code, c, bare);

@@ -52,12 +52,26 @@ static int label_month_of(const struct label_env *env, wharf_str name)
     return w ? w->ref : 0;
 }
 
-static size_t label_date_digits(wharf_str s, size_t i, struct label_parts *p)
+/* Tells whether the letter at i is a nought that OCR took for one: "1OMAR26", but not "1OCT26". */
+static bool label_is_nought(const struct label_env *env, wharf_str s, size_t i)
+{
+    size_t end = i;
+
+    if (s.p[i] != 'O')
+        return false;
+    while (end < s.n && label_is_letter(s.p[end]))
+        end++;
+    return !label_month_of(env, (wharf_str){s.p + i, end - i});
+}
+
+static size_t label_date_digits(
+    const struct label_env *env, wharf_str s, size_t i, struct label_parts *p)
 {
     size_t from = i;
 
-    while (i < s.n && i - from < 8 && s.p[i] >= '0' && s.p[i] <= '9') {
-        p->number[p->n] = p->number[p->n] * 10 + (s.p[i] - '0');
+    while (i < s.n && i - from < 8 &&
+           ((s.p[i] >= '0' && s.p[i] <= '9') || (i > from && label_is_nought(env, s, i)))) {
+        p->number[p->n] = p->number[p->n] * 10 + (s.p[i] == 'O' ? 0 : s.p[i] - '0');
         i++;
     }
     p->digits[p->n] = i - from;
@@ -90,7 +104,7 @@ static bool label_date_parts(const struct label_env *env, wharf_str s, struct la
     memset(p, 0, sizeof(*p));
     while (i < s.n && p->n < DATE_PARTS) {
         if (s.p[i] >= '0' && s.p[i] <= '9') {
-            i = label_date_digits(s, i, p);
+            i = label_date_digits(env, s, i, p);
         } else if (label_is_letter(s.p[i]) && !p->month) {
             size_t from = i;
 

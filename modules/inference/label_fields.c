@@ -25,7 +25,7 @@ static void label_put_text(const struct label_filling *f, struct label_fact *to,
     uint32_t confidence = f->piece->confidence * sure / 1000;
     struct label_fact fact = {.confidence = 0};
 
-    label_set(&fact, value, confidence ? confidence : 1, LABEL_TEXT);
+    label_set(&fact, label_utf8(f->page->env, value), confidence ? confidence : 1, LABEL_TEXT);
     fact.box = f->box;
     fact.raw = label_utf8(f->page->env, raw);
     label_offer(to, &fact);
@@ -71,8 +71,8 @@ static void label_add_reference(struct label_filling *f, const char *type, wharf
 static bool label_is_reference(wharf_str value, bool mark)
 {
     return value.n && value.n <= FIELD_VALUE_MAX &&
-           label_digits(value) + label_letters(value) > 0 &&
-           (mark ? value.n > 1 || label_digits(value) : label_digits(value) > 1);
+           label_digits(value) + label_letters(value) > 0 && value.n > 1 &&
+           (mark || label_digits(value) > 1);
 }
 
 static void label_take_reference(
@@ -165,8 +165,8 @@ static void label_take_weight(struct label_filling *f, wharf_str text, bool alon
     if (!n || m->fact.confidence)
         return;
     text.n = n < text.n ? n : text.n;
-    label_put_text(f, &m->fact, label_utf8(f->page->env, label_trim(text)), label_trim(text),
-        alone ? FIELD_ALONE : FIELD_SURE);
+    label_put_text(
+        f, &m->fact, label_trim(text), label_trim(text), alone ? FIELD_ALONE : FIELD_SURE);
     m->value = value;
     m->unit = unit;
 }
@@ -177,7 +177,7 @@ static void label_take_dimensions(struct label_filling *f, wharf_str text, uint3
 
     if (to->fact.confidence || !label_dimensions_read(f->page->env, text, &d))
         return;
-    label_put_text(f, &d.fact, label_utf8(f->page->env, text), text, sure);
+    label_put_text(f, &d.fact, text, text, sure);
     *to = d;
 }
 

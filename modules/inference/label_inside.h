@@ -122,7 +122,7 @@ struct label_piece {
     uint32_t n_tokens;
     struct label_caption captions[LABEL_CAPTIONS_MAX];
     uint32_t n_captions;
-    int block; /* -1: none */
+    uint32_t begin; /* the first token that is of a party: before it stands half a caption */
 };
 
 struct label_page {
@@ -149,8 +149,9 @@ const struct label_word *label_next_phrase(const struct label_word *w, uint64_t 
 /* Tells whether some phrase of the kinds stands in the text. */
 bool label_has_phrase(const struct label_env *env, wharf_str text, uint64_t kinds);
 
-/* The value behind a caption: to the next caption, else the piece to the right on the same line.
- * Empty: none. *ret_box is where it stands, *ret_piece the piece, *ret_from its first token. */
+/* Finds the value behind a caption: to the next caption, else the piece to the right on the same
+ * line. Empty: none. *ret_box is where it stands, *ret_piece the piece, *ret_from its first
+ * token. */
 wharf_str label_value(const struct label_page *page, const struct label_piece *piece, uint32_t k,
     wharf_image_box *ret_box, const struct label_piece **ret_piece, uint32_t *ret_from);
 /* Returns the text of tokens from to to (not included), without outer punctuation. */
@@ -200,6 +201,7 @@ struct label_spot { /* part of a barcode that may be a tracking number */
     wharf_str text;
     const struct label_code *code;
     bool sure; /* the symbol says that it is one */
+    bool unit; /* of a logistic unit (SSCC), which need not be a carrier's */
 };
 
 /* Everything that barcodes say. */
@@ -235,6 +237,7 @@ void label_coded_postal(const struct label_env *env, struct label_coded *c, whar
     wharf_str country, const struct label_code *code);
 void label_coded_spot(
     struct label_coded *c, wharf_str text, const struct label_code *code, bool sure);
+void label_coded_unit(struct label_coded *c, wharf_str text, const struct label_code *code);
 const char *label_country_of(uint32_t numeric); /* NULL: none */
 /* Makes a fact of a code. */
 struct label_fact label_fact_of(
@@ -247,14 +250,21 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
  * exactly one reading has check digits that agree. */
 bool label_repair(const struct label_env *env, wharf_str text, struct label_number *ret);
 
-/* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c, label_lines.c) ---- */
+/* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c,
+ * label_lines.c) ---- */
 
 enum { LABEL_BLOCK_LINES = 16 };
+
+enum label_ends {
+    LABEL_ENDS_NOTHING,
+    LABEL_ENDS_PERHAPS, /* digits and a word: an address of a country that nothing tells */
+    LABEL_ENDS_PLACE
+};
 
 struct label_line { /* of a block */
     const struct label_piece *piece;
     uint32_t from, to; /* its tokens: behind the caption of a party, before others */
-    bool place; /* it ends an address */
+    uint32_t place; /* enum label_ends: whether it ends an address */
 };
 
 struct label_block {
@@ -289,14 +299,15 @@ bool label_is_country(wharf_str text);
 bool label_is_street(wharf_str text);
 /* Tells whether the line is a unit or box alone. */
 bool label_is_unit(wharf_str text);
-/* Tells whether the line may end an address: a postal code and a place. */
-bool label_ends_place(const struct label_env *env, wharf_str text);
+/* Tells whether the line ends an address: a postal code and a place. */
+enum label_ends label_ends_place(const struct label_env *env, wharf_str text);
 bool label_looks_business(const struct label_env *env, wharf_str text);
 bool label_looks_person(wharf_str text);
 bool label_is_phone(wharf_str text);
 bool label_is_email(wharf_str text);
 
-/* ---- the rest (label_fields.c, label_measures.c, label_dates.c, label_service.c, label_class.c) ---- */
+/* ---- the rest (label_fields.c, label_measures.c, label_dates.c, label_service.c,
+ * label_class.c) ---- */
 
 void label_fields(const struct label_page *page, const struct label_coded *coded,
     struct label *ret);

@@ -72,39 +72,53 @@ static bool label_is_side_unit(const char *unit)
     return unit && (!strcmp(unit, "in") || !strcmp(unit, "cm") || !strcmp(unit, "mm"));
 }
 
+static size_t label_skip_blanks(wharf_str s, size_t i)
+{
+    while (i < s.n && s.p[i] == ' ')
+        i++;
+    return i;
+}
+
+/* Reads "12 X 10 X 8". Returns how many bytes it is; 0: it is none. */
+static size_t label_sides_read(wharf_str s, int64_t side[SIDES])
+{
+    size_t i = 0;
+
+    for (size_t n = 0; n < SIDES; n++) {
+        size_t digits;
+
+        if (n) {
+            i = label_skip_blanks(s, i);
+            if (i >= s.n || !strchr("xX*", s.p[i]))
+                return 0;
+            i = label_skip_blanks(s, i + 1);
+        }
+        digits = i < s.n ? label_decimal((wharf_str){s.p + i, s.n - i}, &side[n]) : 0;
+        if (!digits || !side[n])
+            return 0;
+        i += digits;
+    }
+    return i;
+}
+
 /* Reads "12 X 10 X 8 IN" anywhere in a text. */
 bool label_dimensions_read(
     const struct label_env *env, wharf_str text, struct label_dimensions *ret)
 {
     for (size_t from = 0; from < text.n; from++) {
+        wharf_str s = {text.p + from, text.n - from}, rest;
         int64_t side[SIDES];
-        size_t i = from, n = 0, k;
+        size_t n, unused;
         const char *unit;
 
-        if ((from && text.p[from - 1] >= '0' && text.p[from - 1] <= '9') ||
-            (from && strchr(".,", text.p[from - 1])))
+        if (from && strchr("0123456789.,", text.p[from - 1]))
             continue;
-        while (n < SIDES && i < text.n) {
-            size_t digits = label_decimal((wharf_str){text.p + i, text.n - i}, &side[n]);
-
-            if (!digits)
-                break;
-            i += digits;
-            n++;
-            while (n < SIDES && i < text.n && text.p[i] == ' ')
-                i++;
-            if (n == SIDES || i >= text.n || !strchr("xX*", text.p[i]))
-                break;
-            i++;
-            while (i < text.n && text.p[i] == ' ')
-                i++;
-        }
-        if (n < SIDES)
+        n = label_sides_read(s, side);
+        if (!n)
             continue;
-        unit = i < text.n && text.p[i] == '"'
-                   ? "in"
-                   : label_unit_of(env, (wharf_str){text.p + i, text.n - i}, &k);
-        if (!label_is_side_unit(unit) || !side[0] || !side[1] || !side[2])
+        rest = (wharf_str){s.p + n, s.n - n};
+        unit = rest.n && *rest.p == '"' ? "in" : label_unit_of(env, rest, &unused);
+        if (!label_is_side_unit(unit))
             continue;
         *ret = (struct label_dimensions){
             .length = side[0], .width = side[1], .height = side[2], .unit = unit};

@@ -15,6 +15,7 @@ enum {
     SCORE_NAME_ALONE = 700, /* a provider whose name is printed, and no number */
     LONG_NUMBER = 18, /* digits that no other number has by chance */
     MIDDLE_NUMBER = 15,
+    LONG_PATTERN = 12, /* signs, letters among them */
     NEAR_LEAST = 5, /* letters of a name that may have one wrong */
     NEAR_MOST = 16
 };
@@ -142,6 +143,7 @@ static void label_hunt_codes(struct label_hunt *h)
             continue;
         score = n.checked ? SCORE_BARCODE : SCORE_BARCODE_PATTERN;
         c->sure = c->sure || s->sure;
+        c->unit = s->unit;
         if (score <= c->code_score)
             continue;
         c->code_score = score;
@@ -201,24 +203,39 @@ static bool label_is_witnessed(const struct label_hunt *h, const struct label_ca
     return false;
 }
 
+/* How much a number looks like one, before anything else is known. */
+enum label_looks { LABEL_LOOKS_LIKE_ANY, LABEL_LOOKS_CHECKED, LABEL_LOOKS_LONG, LABEL_LOOKS_SURE };
+
+static enum label_looks label_looks_of(const struct label_number *n)
+{
+    wharf_str v = n->normalized;
+    size_t letters = label_letters(v), digits = label_digits(v);
+
+    if (!n->checked)
+        return letters >= 2 && v.n >= LONG_PATTERN ? LABEL_LOOKS_LONG : LABEL_LOOKS_LIKE_ANY;
+    if (digits >= LONG_NUMBER || (letters && v.n > LONG_PATTERN))
+        return LABEL_LOOKS_SURE;
+    return letters || digits >= MIDDLE_NUMBER ? LABEL_LOOKS_LONG : LABEL_LOOKS_CHECKED;
+}
+
 /* Tells whether a candidate may be reported: numbers that order numbers and phones look like need
  * another proof. */
 static bool label_is_believed(const struct label_hunt *h, const struct label_candidate *c)
 {
-    wharf_str v = c->number.normalized;
-    size_t letters = label_letters(v), digits = label_digits(v);
-    bool checked = c->number.checked, witnessed = label_is_witnessed(h, c);
-    bool strong = checked && (digits >= LONG_NUMBER || (letters && v.n >= 13));
-    bool middle = (checked && (letters || digits >= MIDDLE_NUMBER)) ||
-                  (!checked && letters >= 2 && v.n >= 12);
+    enum label_looks looks = label_looks_of(&c->number);
+    bool witnessed = label_is_witnessed(h, c), checked = c->number.checked;
 
-    if (c->sure || strong)
+    /* digits of a logistic unit fit a format of USPS, whoever made it */
+    if (c->unit)
+        return witnessed || c->captioned || !is(c->number.provider_id, "usps");
+    if (c->sure || looks == LABEL_LOOKS_SURE)
         return true;
     if (c->code_score)
-        return witnessed || c->captioned || (middle && checked);
-    if (checked)
-        return witnessed || (c->captioned && (middle || digits >= 12));
-    return c->captioned && (witnessed || middle);
+        return witnessed || c->captioned || (looks == LABEL_LOOKS_LONG && checked);
+    if (checked && witnessed)
+        return true;
+    return c->captioned && (witnessed || looks == LABEL_LOOKS_LONG ||
+                               (checked && c->number.normalized.n >= LONG_PATTERN));
 }
 
 static uint32_t label_candidate_score(const struct label_hunt *h, const struct label_candidate *c)

@@ -23,6 +23,7 @@ struct label_candidate {
     wharf_image_box text_box;
     bool captioned, master;
     bool sure; /* a carrier's own symbol says so */
+    bool unit; /* as in struct label_spot */
 };
 
 struct label_hunt {

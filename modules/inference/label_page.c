@@ -6,7 +6,12 @@
 enum {
     LABEL_PHRASE_WORDS = 6,
     LABEL_PHRASE_BYTES = 64,
+    LABEL_STACKED = 8, /* pieces in which the lower half of a caption is looked for */
     LABEL_GAP = 18, /* tenths of the height of a line */
+    LABEL_DOUBTED = 50, /* confidence of a word, of 100 */
+    LABEL_CLEAR = 80,
+    LABEL_HIGHER = 135, /* per 100 */
+    LABEL_LOWEST = 6, /* tenths of the same: letters without ascenders */
     LABEL_GAP_BEHIND_CAPTION = 14, /* lines' heights */
 };
 
@@ -190,10 +195,24 @@ static uint32_t label_skip_fillers(const struct label_piece *p, uint32_t i, bool
     return i;
 }
 
+/* Finds the caption at a token; one that has a meaning before one that has none. */
+static const struct label_word *label_caption_at(
+    const struct label_piece *p, uint32_t i, uint64_t kinds, uint32_t *ret_n)
+{
+    uint32_t n = 0, n_other = 0;
+    const struct label_word *w = label_phrase(
+        p->tokens, p->n_tokens, i, kinds & ~LABEL_BIT(LABEL_OTHER), &n);
+    const struct label_word *other = label_phrase(
+        p->tokens, p->n_tokens, i, kinds & LABEL_BIT(LABEL_OTHER), &n_other);
+
+    *ret_n = other && n_other > n ? n_other : n;
+    return other && n_other > n ? other : w;
+}
+
 static void label_find_captions(struct label_piece *p, uint64_t kinds)
 {
     for (uint32_t i = 0, n; i < p->n_tokens && p->n_captions < LABEL_CAPTIONS_MAX; i += n) {
-        const struct label_word *w = label_phrase(p->tokens, p->n_tokens, i, kinds, &n);
+        const struct label_word *w = label_caption_at(p, i, kinds, &n);
         uint32_t value;
         bool mark;
 
@@ -272,7 +291,6 @@ static void label_piece_make(const struct label_env *env, const wharf_image_read
     ret->orientation = image->words[first].orientation % 360 / 90 * 90;
     ret->confidence = letters ? (uint32_t)(sure / letters) : 0;
     ret->at = label_upright(image, ret->box, ret->orientation);
-    ret->block = -1;
     ret->tokens = label_tokens(env, ret->text, first, &ret->n_tokens);
     label_find_captions(ret, captions);
 }
@@ -291,6 +309,19 @@ static bool label_rule_between(
     return false;
 }
 
+/* Tells whether one of two words is no word: OCR is not sure of it, and it is higher than the
+ * other, a caption of two lines for example. */
+static bool label_is_noise(
+    const wharf_image_word *a, const wharf_image_word *b, uint32_t height_a, uint32_t height_b)
+{
+    uint32_t least = a->confidence < b->confidence ? a->confidence : b->confidence;
+    uint32_t low = height_a < height_b ? height_a : height_b,
+             high = height_a > height_b ? height_a : height_b;
+
+    return least < LABEL_DOUBTED && a->confidence + b->confidence >= least + LABEL_CLEAR &&
+           high * 100 >= low * LABEL_HIGHER;
+}
+
 static bool label_wide_gap(const wharf_image_read *image, uint32_t i, uint32_t height)
 {
     const wharf_image_word *a = &image->words[i - 1], *b = &image->words[i];
@@ -303,6 +334,13 @@ static bool label_wide_gap(const wharf_image_read *image, uint32_t i, uint32_t h
     left = label_upright(image, a->box, orientation);
     right = label_upright(image, b->box, orientation);
     gap = right.x > left.x + left.w ? right.x - left.x - left.w : 0;
+    if (label_is_noise(a, b, left.h, right.h))
+        return true;
+    /* what is much higher is no letter; a dash has no height that counts */
+    if (left.h < height && left.h * 10 >= height * LABEL_LOWEST)
+        height = left.h;
+    if (right.h < height && right.h * 10 >= height * LABEL_LOWEST)
+        height = right.h;
     return gap * 10 > height * LABEL_GAP ||
            (!orientation && label_rule_between(image, &left, &right));
 }
@@ -318,6 +356,40 @@ static uint32_t label_line_height(const wharf_image_read *image, const wharf_ima
         sum += w->orientation % 180 ? w->box.w : w->box.h;
     }
     return l->n_words ? (uint32_t)(sum / l->n_words) : 0;
+}
+
+/* Joins "SHIP" and "TO:" that stand below each other, with the address to the right of both: the
+ * upper one is the caption, the lower one none any more. */
+static void label_join_stacked(struct label_page *page)
+{
+    static const char *const above[] = {"ship", "deliver", "send", "return"};
+
+    for (size_t i = 0; i + 1 < page->n_pieces; i++) {
+        struct label_piece *p = &page->pieces[i];
+
+        if (!p->n_tokens || p->tokens[0].mark || (p->n_captions && !p->captions[0].from) ||
+            word_place(p->tokens[0].key, above, 4) == 4)
+            continue;
+        for (size_t k = i + 1; k < page->n_pieces && k < i + LABEL_STACKED; k++) {
+            struct label_piece *q = &page->pieces[k];
+            uint32_t far = q->at.x > p->at.x ? q->at.x - p->at.x : p->at.x - q->at.x;
+
+            if (!q->n_captions || q->captions[0].from || q->captions[0].kind != LABEL_RECIPIENT ||
+                !is(q->tokens[0].key, "to") || far > p->at.h || q->at.y < p->at.y + p->at.h / 2 ||
+                q->at.y > p->at.y + 3 * p->at.h)
+                continue;
+            memmove(p->captions + 1, p->captions,
+                (p->n_captions < LABEL_CAPTIONS_MAX ? p->n_captions : LABEL_CAPTIONS_MAX - 1) *
+                    sizeof(*p->captions));
+            p->captions[0] = (struct label_caption){
+                is(p->tokens[0].key, "return") ? LABEL_SENDER : LABEL_RECIPIENT, 0, 1, true};
+            p->n_captions += p->n_captions < LABEL_CAPTIONS_MAX;
+            q->begin = q->captions[0].value;
+            memmove(q->captions, q->captions + 1, (q->n_captions - 1) * sizeof(*q->captions));
+            q->n_captions--;
+            break;
+        }
+    }
 }
 
 void label_page_make(const struct label_env *env, const wharf_image_read *image, uint64_t captions,
@@ -341,6 +413,7 @@ void label_page_make(const struct label_env *env, const wharf_image_read *image,
             from = i;
         }
     }
+    label_join_stacked(ret);
 }
 
 /* ---- values ---- */

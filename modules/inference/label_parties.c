@@ -39,7 +39,7 @@ static bool label_is_coded(
     return false;
 }
 
-/* Tells whether the printed code may be one of a barcode, with a digit or two misread. */
+/* Tells whether the printed code may be one of a barcode, with a digit misread. */
 static bool label_is_nearly_coded(const struct label_coded *coded, wharf_str postal)
 {
     for (size_t i = 0; i < coded->n_postals; i++) {
@@ -48,7 +48,7 @@ static bool label_is_nearly_coded(const struct label_coded *coded, wharf_str pos
 
         for (size_t k = 0; k < n; k++)
             wrong += c.p[k] != postal.p[k];
-        if (n >= ZIP && wrong <= 2)
+        if (n >= ZIP && wrong <= 1)
             return true;
     }
     return false;

@@ -122,9 +122,12 @@ static size_t label_place_line(const struct label_page *page, const struct label
 {
     size_t left = PARTY_LAST_LINES;
 
-    for (size_t i = body->n; i-- > 0 && left--;) {
-        if (body->line[i]->place)
-            return i;
+    for (uint32_t ends = LABEL_ENDS_PLACE; ends > LABEL_ENDS_NOTHING; ends--) {
+        left = PARTY_LAST_LINES;
+        for (size_t i = body->n; i-- > 0 && left--;) {
+            if (body->line[i]->place == ends)
+                return i;
+        }
     }
     left = PARTY_LAST_LINES;
     for (size_t i = body->n; i-- > 0 && left--;) {
@@ -194,6 +197,9 @@ static bool label_read_address(const struct label_page *page, const struct label
     text = label_join_lines(page->env, body, from, to);
     if (!label_place_read(page->env, text, country, &p))
         return false;
+    /* digits and a word are an address of no country that is known only below a street */
+    if (!p.country_code.n && (from == place || !label_is_street(body->text[place - 1])))
+        return false;
     label_put_line(page, &ret->line1, p.line1, street);
     label_put_line(page, &ret->line2, p.line2, street);
     label_put_part(page, &ret->city, p.city, l, p.disagrees);
@@ -201,7 +207,7 @@ static bool label_read_address(const struct label_page *page, const struct label
     label_put_part(page, &ret->postal_code, p.postal_code, l, p.disagrees);
     label_put_line(page, &ret->country_code, p.country_code, body->line[to - 1]);
     if (!p.country_told && ret->country_code.confidence)
-        ret->country_code.confidence = ret->country_code.confidence * 8 / 10;
+        ret->country_code.confidence = (ret->country_code.confidence * 8 + 9) / 10;
     ret->formatted = text;
     return true;
 }

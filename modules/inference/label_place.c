@@ -1,6 +1,8 @@
 /* label_place.c - one address of a label (docs/spec/06-inference.md section 8.4): which lines are
  * one, and its parts. The parts are read as everywhere (spec 02 section 1), by address_parse.h;
  * here is what a label needs beside it. See label_inside.h. */
+#include <strings.h>
+
 #include "address_parse.h"
 #include "label_inside.h"
 
@@ -102,6 +104,16 @@ static bool label_state_agrees(const struct state *s, wharf_str postal)
     return false;
 }
 
+/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
+static bool label_is_printed_so(wharf_str text, wharf_str postal)
+{
+    for (size_t i = 0; i + postal.n <= text.n; i++) {
+        if (!strncasecmp(text.p + i, postal.p, postal.n))
+            return true;
+    }
+    return false;
+}
+
 /* Takes the text apart after the form of the country. The parts lie in text and room. */
 static bool label_read_as(
     wharf_str text, wharf_str country, char room[ADDRESS_ROOM], struct label_place *ret)
@@ -110,7 +122,8 @@ static bool label_read_as(
     const struct state *state;
 
     address_read(text, country, room, &a);
-    if (!a.postal_code.n || !a.city.n || !label_has_letter(a.city))
+    if (!a.postal_code.n || !a.city.n || !label_has_letter(a.city) ||
+        !label_is_printed_so(text, a.postal_code))
         return false;
     state = state_find(a.country_code, a.state);
     *ret = (struct label_place){.line1 = a.line1,
@@ -162,7 +175,18 @@ bool label_place_read(
     return label_read_as(text, country, room, ret) || label_read_as(text, wharf_z(""), room, ret);
 }
 
-bool label_ends_place(const struct label_env *env, wharf_str text)
+/* Tells whether a word of it is one of streets. */
+static bool label_names_street(const struct words *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if ((i && word_is(t, i, K(STREET), NULL)) || word_is(t, i, K(STREET_FIRST), NULL) ||
+            (t->at[i].key_n > 4 && label_ends_street(key_of(t, i))))
+            return true;
+    }
+    return false;
+}
+
+enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
 {
     char room[ADDRESS_ROOM];
     struct label_place p;
@@ -170,12 +194,16 @@ bool label_ends_place(const struct label_env *env, wharf_str text)
     bool digit = false;
 
     if (text.n < 5 || text.n > 80 || !words_of(text, &t) || t.n < 2 || t.n > 9)
-        return false;
+        return LABEL_ENDS_NOTHING;
     for (size_t i = 0; i < t.n; i++)
         digit = digit || t.at[i].digit;
     if (!digit)
-        return false;
+        return LABEL_ENDS_NOTHING;
     if (label_read_as(text, wharf_z(env->country), room, &p) && !p.line1.n)
-        return true;
-    return label_read_as(text, wharf_z(""), room, &p) && !p.line1.n && !p.line2.n;
+        return LABEL_ENDS_PLACE;
+    if (!label_read_as(text, wharf_z(""), room, &p) || p.line1.n || p.line2.n)
+        return LABEL_ENDS_NOTHING;
+    return p.country_code.n         ? LABEL_ENDS_PLACE
+           : label_names_street(&t) ? LABEL_ENDS_NOTHING
+                                    : LABEL_ENDS_PERHAPS;
 }

@@ -39,7 +39,7 @@ static wharf_str label_squeezed(const struct label_env *env, wharf_str s)
     return (wharf_str){p, n};
 }
 
-/* Names the codes that are nothing else and whose value is printed as a reference. */
+/* Marks the codes that are nothing else and whose value is printed as a reference. */
 static void label_reference_codes(
     const struct label_env *env, struct label_coded *coded, const struct label *l)
 {

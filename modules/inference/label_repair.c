@@ -17,6 +17,24 @@ static const char *label_like(char c)
     return NULL;
 }
 
+static bool label_is_digit_at(wharf_str s, size_t i)
+{
+    return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
+}
+
+/* Tells whether the sign may be another one: a letter may be a digit anywhere, a digit a letter
+ * only among letters, because nearly all signs of numbers are digits. */
+static bool label_may_change(wharf_str s, size_t i)
+{
+    bool begins = i == 0, ends = i + 1 == s.n;
+
+    if (!label_like(s.p[i]))
+        return false;
+    if (!label_is_digit_at(s, i))
+        return true;
+    return (begins || !label_is_digit_at(s, i - 1)) && (ends || !label_is_digit_at(s, i + 1));
+}
+
 struct label_repairing {
     const struct label_env *env;
     char *text;
@@ -45,7 +63,7 @@ bool label_repair(const struct label_env *env, wharf_str text, struct label_numb
         return false;
     r.text = (char *)label_copy(env, text).p;
     for (size_t i = 0; i < text.n; i++) {
-        if (!label_like(text.p[i]))
+        if (!label_may_change(text, i))
             continue;
         if (n == REPAIR_PLACES)
             return false;

@@ -39,11 +39,11 @@ def main():
     for kind, told in (("filler", "fillers"), ("legal", "legal"), ("business", "business"), ("of", "of")):
         for phrase in labels[told]:
             add(key(phrase.rstrip(":")), kind)
+    named = set()
     for kind, told in (("tag", "tags"), ("carrier", "carriers"), ("class", "classes"), ("unit", "units")):
         for name, phrases in labels[told].items():
             names.append(name)
-            for phrase in phrases:
-                add(key(phrase), kind, ref=len(names) - 1)
+            named |= {(key(phrase), kind, len(names) - 1) for phrase in phrases}
     for month, phrases in labels["months"].items():
         for phrase in phrases:
             add(key(phrase), "month", ref=int(month))
@@ -54,13 +54,13 @@ def main():
             words += [(key(phrase), len(services) - 1) for phrase in s["words"]]
     kinds = {k: "LABEL_NO_CAPTION" if k == "none" else f"LABEL_{k.upper()}" for k in CAPTIONS + WORDS}
     table = [(k, kinds[kind], needs, ref) for (k, kind), (needs, ref) in rows.items()]
-    table += [(k, kinds["service"], ANYWHERE, ref) for k, ref in words]
+    table += [(k, kinds[kind], ANYWHERE, ref) for k, kind, ref in named | {(k, "service", ref) for k, ref in words}]
     table.sort(key=lambda r: (r[0].encode(), r[1], r[3]))
     weights = labels["classifier"]
     out = ["/* made of schemas/labels.json and countries.json */\n#include \"label_inside.h\"\n"]
     out += ["const struct label_word label_words[] = {\n", *(f"    {{{literal(k)}, {kind}, {needs}, {ref}}},\n" for k, kind, needs, ref in table), "};\n",
             f"const size_t label_words_count = {len(table)};\n"]
-    near = [(k, ref) for (k, kind), (_, ref) in rows.items() if kind == "carrier" and " " not in k and len(k) >= 5]
+    near = [(k, ref) for k, kind, ref in named if kind == "carrier" and " " not in k and len(k) >= 5]
     out += ["const struct label_word label_near_names[] = {\n", *(f"    {{{literal(k)}, LABEL_CARRIER, 0, {ref}}},\n" for k, ref in sorted(near)), "    {0, 0, 0, 0}};\n"]
     out += ["const char *const label_names[] = {\n", *(f"    {literal(n)},\n" for n in names), "};\n"]
     out += ["const struct label_service label_services[] = {\n", *(f"    {{{', '.join(map(literal, s))}}},\n" for s in services), "};\n", f"const size_t label_services_count = {len(services)};\n"]
