@@ -199,7 +199,7 @@ static const struct setting table[] = {
         "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,assets,"
         "parcels,manifests,fulfillments,documents,templates,stations,"
         "support,logs,events,"
-        "webhooks,integrations,notifications,batches,exports,workflows",
+        "webhooks,integrations,notifications,batches,exports,workflows,inference",
         "modules to load: names, or paths of .so files"),
     TEXT("module_path", module_path, "",
         "folders searched for NAME.so, separated by ':'; empty: next to the program"),

@@ -43,7 +43,7 @@ BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or
 # Sanitizers keep memory of their own beside a program's, so limits of a process's memory say nothing.
 SANITIZED = bool(os.environ.get("ASAN_OPTIONS") or os.environ.get("TSAN_OPTIONS"))
 PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "tool" / "wharf")
-MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,batches,exports,shipments,trackers,containers,items,assets,parcels,manifests,fulfillments,documents,templates,stations,logs,support,events,webhooks,integrations,notifications,workflows,{BUILD}/tests/plugins/filterbench.so"
+MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,batches,exports,shipments,trackers,containers,items,assets,parcels,manifests,fulfillments,documents,templates,stations,logs,support,events,webhooks,integrations,notifications,workflows,inference,{BUILD}/tests/plugins/filterbench.so"
 BODY = ["id", "object", "type", "timestamp", "api_version", "sequence", "organization_id", "location_id", "resource_type", "resource_id", "batch_id",
         "actor", "data", "previous_attributes"]
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]

@@ -31,6 +31,7 @@ def free_category(world):
 
 
 
+BLANK = "iVBORw0KGgoAAAANSUhEUgAAADwAAAA8CAAAAAAfl4auAAAAKElEQVR4nO3LsQ0AAAQAMPz/Mz8wSdq92bFXhyvLsizLsizLsiy/zQOl0AF3228AsgAAAABJRU5ErkJggg=="  # 60 by 60 white pixels
 # Values for fields whose rules are not in the schema; what takes an argument gets the world, and may make other rows.
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
          "event_subscriber": {"email": lambda: f"s{next(SERIAL)}@example.com", "events": lambda: ["plugin.quarantined"]},
@@ -43,6 +44,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
+         "shipping_label_inference": {"image": lambda: BLANK, "barcode_values": lambda: [f"REF{next(SERIAL)}"], "options": lambda: {"match": {"search": []}}},
          "bom": {"components": lambda world: [{"item_id": world.make("item")["id"], "quantity": 1}]},
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
@@ -80,13 +82,16 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
            "document_retention_rule": {"category"}, "template": {"template_data"},
            "manifest": {"sender", "recipient", "reason_code_id", "status"}, "receipt": {"lines", "parcel_id", "reverses_receipt_id", "reason_code_id", "layout_id", "correction"},
+           "shipping_label_inference": {"image_url", "provider_id", "recipient", "sender", "status", "options", "rematch"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
-BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"}, "shipping_label_inference": {"create"},
             "integration_secret": {"create", "delete"}, "push_subscription": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+# Resources whose status has events of its own, beside created, updated and deleted.
+TELLS_MORE = {"shipping_label_inference"}
 # Rows of these resources can be deleted only after this change. The change may have events of its own, beside updated.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
 ALWAYS_THERE = {"role": 4, "uom": 35, "template": 10}
@@ -142,7 +147,7 @@ def value(p, name=""):
             return f"https://x.example/{next(SERIAL)}"
         if "pattern" in p:
             return {"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$": f"en-x{next(SERIAL):04d}", "^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
-                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
+                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "2026-03-12", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
         text = f"{name} {next(SERIAL)}".strip()
         return text[-p.get("maxLength", 100):]
     if t == "integer":

@@ -53,7 +53,7 @@ static void defaults(void **state)
     assert_int_equal(c->statement_timeout_ms, 15000);
     assert_int_equal(c->body_limit, 2 * 1024 * 1024);
     assert_int_equal(c->log_level, WHARF_LOG_INFO);
-    assert_int_equal(c->modules.count, 25);
+    assert_int_equal(c->modules.count, 26);
     assert_int_equal(c->rate_ip_exempt.count, 2);
     assert_string_equal(c->crash_dir, "/var/lib/wharf/crash");
     assert_int_equal(c->module_settings->count, 0);

@@ -291,3 +291,30 @@ def test_tools(client):
     assert client.get(f"{PATH}/compare?ids={row['id']}", expect=200).data["inferences"][0]["changed"] == ["recipient.contact_id"]
     client.refused("GET", f"{PATH}/compare?ids=", 400, "param.invalid", ["ids"])
     client.refused("GET", f"{PATH}/compare?ids=inf_sl_0000000000000000000000", 404, "not_found")
+
+
+# ---- with nothing beside it ----
+
+def test_alone():
+    """Only what the module needs: labels are read; nobody is matched, and a tracker that is wanted is told to have failed."""
+    s = Server("--modules", "org,carriers,inference", "--set", "rate_limit.key=0")
+    try:
+        client = s.organization().client()
+        row = read(client, drawn(), options={"tracker": {"create_synchronously": True}}).data
+        assert (row["tracking_number"], row["status"], row["errors"]) == (labels.TRACKING, "error", ["tracker_failed"]) and row["recipient"]["matching_decision"] is None
+        assert row["recipient"]["extracted_name"] == "JANE Q SAMPLE" and row["recipient"]["address"]["postal_code"] == "98028"
+        assert client.post(f"{PATH}/{row['id']}", {"status": "extracted"}, expect=200).data["status"] == "extracted"
+        client.refused("POST", PATH, 400, "validation.failed", ["location_id"], {"image": text(drawn()), "location_id": "loc_0000000000000000000000"})
+    finally:
+        s.stop()
+
+
+def test_without_the_cell(tmp_path):
+    """Reading answers 503; lists and updates go on."""
+    s = Server("--modules", "org,carriers,inference", "--set", f"cell.dir={tmp_path}")
+    try:
+        client = s.organization().client()
+        assert client.post(PATH, {"image": text(drawn())}, expect=503).raw.json()["code"] == "module.unavailable"
+        assert client.get(PATH, expect=200).data == []
+    finally:
+        s.stop()
