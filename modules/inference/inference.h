@@ -118,15 +118,15 @@ void facts_settle(wharf_req *req, wharf_rec *rec);
 
 /* Makes a party of what the label says; NULL: it says nothing of it. */
 wharf_status party_of_label(wharf_req *req, const struct label_party *p, const wharf_json **ret);
-/* Looks for the contacts that the parties mean, as wishes say, of those that nobody chose by hand. */
+/* Looks for the contacts of the parties that nobody chose by hand, as the wishes say. */
 wharf_status parties_match(wharf_req *req, const struct wishes *w, wharf_rec *rec);
 /* Notes what a write sends of its parties, before missing members become null. */
 void parties_note(const wharf_rec *rec);
 /* Takes what an update sent of a party. */
 wharf_status party_take(wharf_req *req, const struct wishes *w, const wharf_rec *old_rec,
     wharf_rec *new_rec, int which);
-/* Looks for contacts for one party: {"searched_name", "searched_business", "matches", "decision"} of
- * contacts.match; NULL when it says nothing to look for. */
+/* Looks for contacts for one party: {"searched_name", "searched_business", "matches", "decision"}
+ * of  * contacts.match; NULL when it says nothing to look for. */
 wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json *party,
     wharf_str location, const wharf_json **ret);
 /* Puts the members of section 3.1 that party_find tells. */

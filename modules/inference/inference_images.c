@@ -119,8 +119,10 @@ static wharf_status image_decode(wharf_req *req, struct picture *p)
 
 static bool image_is_policy(wharf_str code)
 {
-    return is(code, ERR_INFERENCE_URL) || is(code, ERR_INFERENCE_PROTOCOL) ||
-           is(code, ERR_INFERENCE_HOSTNAME);
+    static const char *const family[] = {ERR_INFERENCE_URL, ERR_INFERENCE_PROTOCOL,
+        ERR_INFERENCE_HOSTNAME, ERR_INFERENCE_UNREACHABLE};
+
+    return word_place(code, family, 4) < 3; /* who can't be reached today is no matter of policy */
 }
 
 static wharf_status image_copy(wharf_req *req, struct picture *p)

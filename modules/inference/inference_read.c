@@ -127,7 +127,7 @@ static wharf_status reading_read_all(
 
 /* Marks what is read in full after the classifier: what looks like a shipping label, or the one
  * that does most. */
-static void reading_mark(struct reading *r)
+static void reading_mark_labels(struct reading *r)
 {
     struct picture *best = NULL;
     bool any = false;
@@ -223,7 +223,7 @@ static wharf_status reading_classify_and_read(
         s = reading_read_all(req, r, WHARF_IMAGE_CODES | WHARF_IMAGE_FIGURES, false);
         for (size_t i = 0; i < r->n; i++)
             reading_extract(env, r, &r->pictures[i], false);
-        reading_mark(r);
+        reading_mark_labels(r);
     }
     if (r->wishes.mode == LABEL_CLASSIFIER_INFORMS_SELECTION)
         wants |= WHARF_IMAGE_FIGURES;

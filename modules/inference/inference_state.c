@@ -1,4 +1,5 @@
-/* inference_state.c - what of a row is open, and its status (docs/spec/06-inference.md section 5). */
+/* inference_state.c - what of a row is open, and its status (docs/spec/06-inference.md
+ * section 5). */
 #include <stdlib.h>
 #include <string.h>
 

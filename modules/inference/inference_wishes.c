@@ -25,7 +25,7 @@ static const wharf_json *wish_of(
     return json_is_null(v) ? NULL : v;
 }
 
-/* The same of a member of options.match, which may stand in options too. */
+/* Returns the same of a member of options.match, which may stand in options too. */
 static const wharf_json *wish_match(const struct settling *s, const char *key, const char *setting)
 {
     const wharf_json *v = wish_of(s, s->match, key, NULL);
@@ -45,7 +45,7 @@ static int64_t wish_decimal(const wharf_json *v, int64_t fallback)
     return v && W->json->decimal(v, SCALE, &n) ? n : fallback;
 }
 
-static wharf_str wish_text(const wharf_json *v, const char *fallback)
+static wharf_str wishes_text(const wharf_json *v, const char *fallback)
 {
     wharf_str text;
 
@@ -59,11 +59,11 @@ static void put_images(struct settling *s)
         "from_extraction_only", "classifier_feeds_extraction", "classifier_informs_selection"};
 
     W->json->put(s->out, "mode",
-        val_int((int64_t)(word_place(
-                              wish_text(wish_of(s, images, "classification", NULL), ""), modes, 3) %
+        val_int((int64_t)(word_place(wishes_text(wish_of(s, images, "classification", NULL), ""),
+                              modes, 3) %
                           3)));
     W->json->put(s->out, "strict",
-        val_bool(is(wish_text(wish_of(s, images, "on_ambiguity", NULL), ""), "error")));
+        val_bool(is(wishes_text(wish_of(s, images, "on_ambiguity", NULL), ""), "error")));
     W->json->put(s->out, "barcodes_from_all",
         val_bool(wish_truth(wish_of(s, images, "barcodes_from_all", NULL), false)));
     W->json->put(
@@ -82,8 +82,8 @@ static void put_tracker(struct settling *s)
         val_bool(sync || wish_truth(wish_of(s, tracker, "create_automatically",
                                         "create_tracker_automatically"),
                              false)));
-    W->json->put(
-        s->out, "tracker_type", val_text(wish_text(wish_of(s, tracker, "type", NULL), "inbound")));
+    W->json->put(s->out, "tracker_type",
+        val_text(wishes_text(wish_of(s, tracker, "type", NULL), "inbound")));
 }
 
 /* Puts the phrases that names are looked for without: those of the settings, then those sent. */
@@ -113,7 +113,7 @@ static void put_searched(struct settling *s)
         bool wanted = list ? false : i == RECIPIENT;
 
         for (const wharf_json *m = list ? W->json->at(list, 0) : NULL; m; m = W->json->next(m))
-            wanted = wanted || is(wish_text(m, ""), party_names[i]);
+            wanted = wanted || is(wishes_text(m, ""), party_names[i]);
         W->json->put(
             s->out, i == RECIPIENT ? "search_recipient" : "search_sender", val_bool(wanted));
         W->json->put(s->out, throws[i],
@@ -121,11 +121,11 @@ static void put_searched(struct settling *s)
     }
 }
 
-static void put_match(struct settling *s)
+static void wishes_put_match(struct settling *s)
 {
     static const char *const orders[] = {"_precedence", "_relevance", "_rank"};
     const wharf_json *fuzziness = wish_match(s, "search_fuzziness", NULL);
-    size_t order = word_place(wish_text(wish_match(s, "order_by", NULL), ""), orders, 3);
+    size_t order = word_place(wishes_text(wish_match(s, "order_by", NULL), ""), orders, 3);
     int64_t limit = DEFAULT_LIMIT, exact = 1;
 
     if (wish_match(s, "limit", NULL))
@@ -139,7 +139,7 @@ static void put_match(struct settling *s)
     W->json->put(s->out, "tolerance",
         val_int(wish_decimal(wish_match(s, "tie_tolerance", "tie_tolerance"), DEFAULT_TOLERANCE)));
     W->json->put(s->out, "exact",
-        val_bool(fuzziness && (is(wish_text(fuzziness, ""), "0") ||
+        val_bool(fuzziness && (is(wishes_text(fuzziness, ""), "0") ||
                                   (W->json->integer(fuzziness, &exact) && exact == 0))));
     W->json->put(s->out, "order", val_int(order < 3 ? (int64_t)order : 0));
     W->json->put(s->out, "limit", val_int(limit));
@@ -153,7 +153,7 @@ static void put_languages(struct settling *s)
     wharf_str all = WHARF_S("");
 
     for (const wharf_json *m = list ? W->json->at(list, 0) : NULL; m; m = W->json->next(m))
-        all = W->mem->format(s->req, "%s%s%s", all.p, all.n ? "+" : "", wish_text(m, "").p);
+        all = W->mem->format(s->req, "%s%s%s", all.p, all.n ? "+" : "", wishes_text(m, "").p);
     W->json->put(s->out, "languages", val_text(all.n ? all : WHARF_S("eng")));
 }
 
@@ -169,7 +169,7 @@ wharf_status wishes_settle(
     W->json->open(s.out, NULL, '{');
     put_images(&s);
     put_tracker(&s);
-    put_match(&s);
+    wishes_put_match(&s);
     put_languages(&s);
     W->json->put(s.out, "unique",
         val_bool(wish_truth(wish_of(&s, W->json->get(options, "postprocess"), "require_unique_hash",

@@ -1,12 +1,11 @@
 """Shipping labels read over HTTP: what is on them, whom they mean, what becomes of them (docs/spec/06-inference.md sections 1 to 6)."""
 import base64
 import concurrent.futures
-import time
 
 import pytest
 
 from readings import PATH, drawn, labels, numbered, read, text, uri
-from wharf import Server
+from wharf import Server, until
 
 MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
 
@@ -230,11 +229,7 @@ def test_a_tracker_by_a_job(org, client):
     contact(client, "Jane Sample")
     row = read(client, drawn(tracking=numbered(21)), options={"tracker": {"create_automatically": True, "type": "outbound"}}).data
     assert row["status"] == "extracted" and row["tracker_id"] is None
-    for _ in range(600):
-        now = get(client, row)
-        if now["status"] != "extracted":
-            break
-        time.sleep(0.1)
+    now = until(lambda: next((r for r in (get(client, row),) if r["status"] != "extracted"), None), "no tracker came")
     assert now["status"] == "completed" and client.get(f"/v1/trackers/{now['tracker_id']}", expect=200).data["type"] == "outbound"
     assert [e[0] for e in org.events(row["id"])] == [f"shipping_label_inference.{w}" for w in ("created", "extracted", "completed")]
 
