@@ -258,7 +258,8 @@ enum { LABEL_BLOCK_LINES = 16 };
 enum label_ends {
     LABEL_ENDS_NOTHING,
     LABEL_ENDS_PERHAPS, /* digits and a word: an address of a country that nothing tells */
-    LABEL_ENDS_PLACE
+    LABEL_ENDS_PLACE,
+    LABEL_ENDS_CODE /* a postal code alone: the line above is the place */
 };
 
 struct label_line { /* of a block */

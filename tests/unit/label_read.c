@@ -289,6 +289,19 @@ static const struct label_case parties_cases[] = {
         "20 86 16|123 MAIN ST\n20 108 16|SEATTLE, WA 98101\n20 130 16|UNITED STATES US\n",
         "sender.name=JOHN SENDER\nsender.business=ACME INC\nsender.phone=(206) 555-0104\n"
         "sender.country_code=US\nship_date=2026-03-10\nweight=2.000 lb\naccount_id=123/WSXI"},
+    {"a postal code on a line of its own", "GB",
+        "20 20 20|Mr John Smith\n20 46 20|Flat 3\n20 72 20|10 Station Road\n20 98 20|READING\n"
+        "20 124 20|RG1 1LZ\n",
+        "recipient.name=Mr John Smith\nrecipient.city=READING\nrecipient.postal_code=RG1 1LZ\n"
+        "recipient.line1=10 Station Road\nrecipient.line2=Flat 3"},
+    {"an address in one line", "GB",
+        "20 20 20|Return address: Widgets Ltd, 5 Mill Lane, LEEDS LS1 4AP\n",
+        "sender.business=Widgets Ltd\nsender.line1=5 Mill Lane\nsender.city=LEEDS\n"
+        "sender.postal_code=LS1 4AP"},
+    {"a heading is no name", "US",
+        "20 20 22|PACKING SLIP\n20 50 20|ACME INC\n20 76 20|1 MAIN ST\n20 102 20|SEATTLE WA "
+        "98101\n",
+        "recipient.name=-\nrecipient.business=ACME INC"},
     {"items with prices are no address", "US",
         "20 20 20|Widget blue 2 10.00 20.00\n20 46 20|Widget red 1 11.00\n20 72 20|Total due "
         "31.00\n",
