@@ -131,8 +131,8 @@ static void label_body_of(const struct label_page *page, const struct label_bloc
 
 /* ---- the address ---- */
 
-/* Takes a line apart that is a whole address, a name before its first comma perhaps: "Widgets Ltd, 5
- * Mill Lane, LEEDS LS1 4AP". */
+/* Takes a line apart that is a whole address, a name before its first comma perhaps: "Widgets Ltd,
+ * 5 Mill Lane, LEEDS LS1 4AP". */
 static bool label_split_whole(const struct label_env *env, struct label_body *body, size_t i)
 {
     wharf_str text = body->text[i], first = text, rest;
