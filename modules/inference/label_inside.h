@@ -174,6 +174,8 @@ bool label_all_digits(wharf_str s);
 /* Writes the text without case, accents, stops and apostrophes. */
 wharf_str label_key(const struct label_env *env, wharf_str s);
 wharf_str label_utf8(const struct label_env *env, wharf_str s); /* without what is no UTF-8 */
+/* Writes "Straße" where OCR of another language read "StraBe". */
+wharf_str label_sharp_s(const struct label_env *env, wharf_str s);
 void label_set(struct label_fact *f, wharf_str value, uint32_t confidence, uint32_t source);
 /* Puts the fact where none is, or a weaker one; the same value from another source makes it
  * surer. */

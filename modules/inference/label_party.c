@@ -233,7 +233,7 @@ static bool label_read_address(const struct label_page *page, const struct label
     wharf_str text;
 
     to += to < body->n && label_is_country(body->text[to]);
-    text = label_join_lines(page->env, body, from, to);
+    text = label_sharp_s(page->env, label_join_lines(page->env, body, from, to));
     if (!label_place_read(page->env, text, country, &p))
         return false;
     /* digits and a word are an address of no country that is known only below a street */

@@ -211,6 +211,13 @@ static const struct label_case parties_cases[] = {
         "sender.business=Muster Versand GmbH\nsender.city=Bonn\nrecipient.name=Erika "
         "Mustermann\nrecipient.line1=Heidestraße 17\nrecipient.city=Köln\n"
         "recipient.postal_code=51147\nrecipient.country_code=DE"},
+    {"a sharp s that OCR does not know", "DE",
+        "20 230 20|Erika Mustermann\n20 260 20|HeidestraBe 17\n20 290 20|51147 Koln\n",
+        "recipient.line1=Heidestraße 17"},
+    {"another address in the carrier's symbol", "US",
+        "20 20 20|TO: ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n20 98 20|(206) "
+        "555-0104\n" UPS_MAXICODE,
+        "recipient.business=-\nrecipient.phone=-\nrecipient.line1=4200 HARBOR AVE"},
     {"French", "FR",
         "20 20 20|Destinataire\n20 50 20|Marie Dupont\n20 80 20|12 rue de la Paix\n"
         "20 110 20|75002 PARIS\n20 140 20|FRANCE\n",
@@ -345,6 +352,7 @@ static const struct label_case fields_cases[] = {
     {"weight alone", "US", "10 10 20|2 LBS\n", "weight=2.000 lb"},
     {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
         "weight=2.000 kg"},
+    {"two weights with one unit", "US", "10 10 20|Weight: 3.5 / 4.5 kg\n", "weight=3.500 kg"},
     {"weight without a unit is none", "US", "10 10 20|WEIGHT: 12\n", "weight=-"},
     {"dimensions", "US", "10 10 20|DIMS: 12x10x8 IN\n", "dimensions=12.000 x 10.000 x 8.000 in"},
     {"dimensions with blanks", "DE", "10 10 20|DIM 30 X 20,5 X 10 CM\n",
