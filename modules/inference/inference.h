@@ -126,7 +126,7 @@ void parties_note(const wharf_rec *rec);
 wharf_status party_take(wharf_req *req, const struct wishes *w, const wharf_rec *old_rec,
     wharf_rec *new_rec, int which);
 /* Looks for contacts for one party: {"searched_name", "searched_business", "matches", "decision"}
- * of  * contacts.match; NULL when it says nothing to look for. */
+ * of contacts.match; NULL when it says nothing to look for. */
 wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json *party,
     wharf_str location, const wharf_json **ret);
 /* Puts the members of section 3.1 that party_find tells. */

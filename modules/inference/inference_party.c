@@ -495,7 +495,7 @@ wharf_status inference_contacts_merged(
     static const char sql[] = WHARF_PARTIES_MERGED("inference.shipping_label"),
                       choice_sql[] = "UPDATE inference.choice SET contact_id = $3::text WHERE "
                                      "organization_id = $1::text AND contact_id = ANY "
-                                     "((SELECT $2::text[]))";
+                                     "((SELECT $2::text[])::text[])";
     const wharf_val args[3] = {
         val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);

@@ -77,7 +77,7 @@ struct label_reference {
 };
 
 struct label_code {
-    wharf_str value;
+    wharf_str value; /* bytes as scanned: may be no UTF-8 */
     const char *symbology; /* "unknown" for codes of the request */
     wharf_image_box box;
     uint32_t orientation;

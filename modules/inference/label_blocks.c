@@ -178,7 +178,7 @@ static void label_block_add(struct label_block *b, const struct label_line *line
     if (b->n <= 1)
         b->left = x;
     b->lines[b->n++] = *line;
-    b->ended = b->ended || (line->place == LABEL_ENDS_PLACE && b->n > 1);
+    b->ended = b->ended || (line->place >= LABEL_ENDS_PLACE && b->n > 1);
     label_block_grow(b, line->piece);
 }
 

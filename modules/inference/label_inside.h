@@ -174,6 +174,8 @@ bool label_all_digits(wharf_str s);
 /* Writes the text without case, accents, stops and apostrophes. */
 wharf_str label_key(const struct label_env *env, wharf_str s);
 wharf_str label_utf8(const struct label_env *env, wharf_str s); /* without what is no UTF-8 */
+/* Writes "Straße" where OCR of another language read "StraBe". */
+wharf_str label_sharp_s(const struct label_env *env, wharf_str s);
 void label_set(struct label_fact *f, wharf_str value, uint32_t confidence, uint32_t source);
 /* Puts the fact where none is, or a weaker one; the same value from another source makes it
  * surer. */
@@ -258,7 +260,8 @@ enum { LABEL_BLOCK_LINES = 16 };
 enum label_ends {
     LABEL_ENDS_NOTHING,
     LABEL_ENDS_PERHAPS, /* digits and a word: an address of a country that nothing tells */
-    LABEL_ENDS_PLACE
+    LABEL_ENDS_PLACE,
+    LABEL_ENDS_CODE /* a postal code alone: the line above is the place */
 };
 
 struct label_line { /* of a block */

@@ -4,6 +4,13 @@
 
 enum { OUNCES = 16, MEASURE_MOST = 100000 /* of any unit */, SIDES = 3 };
 
+static size_t label_skip_blanks(wharf_str s, size_t i)
+{
+    while (i < s.n && s.p[i] == ' ')
+        i++;
+    return i;
+}
+
 /* Returns the unit that a text begins with, and how long it is; NULL: none. */
 static const char *label_unit_of(const struct label_env *env, wharf_str text, size_t *ret_n)
 {
@@ -35,6 +42,20 @@ static bool label_is_weight_unit(const char *unit)
                        !strcmp(unit, "g"));
 }
 
+/* Counts the bytes of a second number, "3.5 / 3.5 kg": the unit behind it is of both. */
+static size_t label_second_number(wharf_str s)
+{
+    size_t i = label_skip_blanks(s, 0);
+    int64_t unused;
+
+    if (i >= s.n || s.p[i] != '/')
+        return 0;
+    i = label_skip_blanks(s, i + 1);
+    return i < s.n && label_decimal((wharf_str){s.p + i, s.n - i}, &unused)
+               ? i + label_decimal((wharf_str){s.p + i, s.n - i}, &unused)
+               : 0;
+}
+
 /* Reads "12.5 LBS", "1 LB 4 OZ", "2,5KG" at the begin of a text. Returns how many bytes it is; 0:
  * none. */
 size_t label_weight_read(
@@ -48,6 +69,9 @@ size_t label_weight_read(
     if (!n)
         return 0;
     rest = (wharf_str){text.p + n, text.n - n};
+    k = label_second_number(rest);
+    n += k;
+    rest = (wharf_str){rest.p + k, rest.n - k};
     *ret_unit = label_unit_of(env, rest, &k);
     if (!label_is_weight_unit(*ret_unit) || *ret_value <= 0 ||
         *ret_value > (int64_t)MEASURE_MOST * 1000)
@@ -70,13 +94,6 @@ size_t label_weight_read(
 static bool label_is_side_unit(const char *unit)
 {
     return unit && (!strcmp(unit, "in") || !strcmp(unit, "cm") || !strcmp(unit, "mm"));
-}
-
-static size_t label_skip_blanks(wharf_str s, size_t i)
-{
-    while (i < s.n && s.p[i] == ' ')
-        i++;
-    return i;
 }
 
 /* Reads "12 X 10 X 8". Returns how many bytes it is; 0: it is none. */

@@ -271,7 +271,8 @@ static const struct label_candidate *label_best_of(const struct label_hunt *h)
 
 /* ---- the answer ---- */
 
-static void label_put_number(const struct label_candidate *c, struct label *ret)
+static void label_put_number(
+    const struct label_hunt *h, const struct label_candidate *c, struct label *ret)
 {
     struct label_fact *f = &ret->tracking_number;
     bool coded = c->code_score >= c->text_score;
@@ -280,12 +281,12 @@ static void label_put_number(const struct label_candidate *c, struct label *ret)
 
     if (coded) {
         *f = label_fact_of(c->code, c->number.normalized, confidence);
-        f->raw = c->code_raw;
+        f->raw = label_utf8(h->page->env, c->code_raw);
         return;
     }
     label_set(f, c->number.normalized, confidence, LABEL_TEXT);
     f->box = c->text_box;
-    f->raw = c->text_raw;
+    f->raw = label_utf8(h->page->env, c->text_raw);
 }
 
 /* Chooses the provider: that of the number, unless formats of several fit or its pattern proves
@@ -300,9 +301,10 @@ static void label_put_provider(
         label_set(&ret->provider_id, n->provider_id, ret->tracking_number.confidence,
             ret->tracking_number.source);
         ret->provider_id.box = ret->tracking_number.box;
-        for (size_t i = 0; i < 2; i++)
-            label_offer(&ret->provider_id, others[i]);
-        ret->provider_id.value = n->provider_id;
+        for (size_t i = 0; i < 2; i++) {
+            if (same(others[i]->value, n->provider_id))
+                label_offer(&ret->provider_id, others[i]);
+        }
         return;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -343,7 +345,7 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
     label_hunt_runs(h);
     best = label_best_of(h);
     if (best) {
-        label_put_number(best, ret);
+        label_put_number(h, best, ret);
         ret->checked_number = best->number.checked;
         ret->service_code = best->number.service;
     }

@@ -218,6 +218,10 @@ void label_parties(
     const struct label_reading *recipient = label_recipient_of(coded, r, n),
                                *sender = label_sender_of(r, n, recipient);
 
+    /* where the carrier's symbol has another address, nothing of this one is the recipient's */
+    if (recipient && coded->recipient.line1.confidence && !recipient->coded &&
+        !label_is_nearly_coded(coded, recipient->party.postal_code.value))
+        recipient = NULL;
     if (recipient)
         ret->recipient = recipient->party;
     if (sender)

@@ -7,13 +7,16 @@ enum {
     PARTY_SURE = 950, /* per 1,000 of the confidence of its words */
     PARTY_LESS_FOR_STATE = 300,
     PARTY_LAST_LINES = 3,
-    PARTY_NAMES = 3
+    PARTY_NAMES = 3,
+    PARTY_NAME_ALONE = 48 /* bytes of a name without an address */
 };
 
 struct label_body { /* the lines that are neither phone nor mail */
     wharf_str text[LABEL_BLOCK_LINES];
     const struct label_line *line[LABEL_BLOCK_LINES];
+    uint32_t place[LABEL_BLOCK_LINES]; /* enum label_ends */
     size_t n;
+    bool whole; /* the address is one line */
     wharf_str person, company; /* what a caption says */
     const struct label_line *person_line, *company_line;
 };
@@ -85,6 +88,16 @@ static bool label_is_origin(const struct label_block *b, size_t i)
            p->n_tokens > 1 && is(p->tokens[p->captions[0].from].key, "origin");
 }
 
+/* Tells whether a line is of the document, not of the party: "PACKING SLIP", "PRIORITY MAIL". */
+static bool label_is_heading(const struct label_env *env, wharf_str text)
+{
+    const uint64_t kinds = LABEL_BIT(LABEL_CLASS) | LABEL_BIT(LABEL_SERVICE) | LABEL_BIT(LABEL_TAG);
+    uint32_t n, length = 0;
+    const struct label_token *t = label_tokens(env, text, 0, &n);
+
+    return n && label_phrase(t, n, 0, kinds, &length) && length == n;
+}
+
 static void label_body_of(const struct label_page *page, const struct label_block *b,
     struct label_body *body, struct label_party *ret)
 {
@@ -108,35 +121,59 @@ static void label_body_of(const struct label_page *page, const struct label_bloc
             label_put_line(page, &ret->email, text, l);
             continue;
         }
-        if (!text.n)
+        if (!text.n || label_is_heading(page->env, text))
             continue;
         body->line[body->n] = l;
+        body->place[body->n] = l->place;
         body->text[body->n++] = text;
     }
 }
 
 /* ---- the address ---- */
 
+/* Takes a line apart that is a whole address, a name before its first comma perhaps: "Widgets Ltd,
+ * 5 Mill Lane, LEEDS LS1 4AP". */
+static bool label_split_whole(const struct label_env *env, struct label_body *body, size_t i)
+{
+    wharf_str text = body->text[i], first = text, rest;
+    const char *comma = memchr(text.p, ',', text.n);
+    struct label_place p;
+
+    if (!comma || label_digits(text) < 2 ||
+        !label_place_read(env, text, wharf_z(env->country), &p) || !p.line1.n || !p.country_code.n)
+        return false;
+    body->whole = true;
+    body->place[i] = LABEL_ENDS_PLACE;
+    first.n = (size_t)(comma - text.p);
+    rest = (wharf_str){comma + 1, text.n - first.n - 1};
+    if (label_digits(first) || i || body->n == LABEL_BLOCK_LINES ||
+        !label_place_read(env, rest, wharf_z(env->country), &p))
+        return true;
+    body->n = 2;
+    body->text[0] = first;
+    body->text[1] = label_trim(rest);
+    body->line[1] = body->line[0];
+    body->place[0] = LABEL_ENDS_NOTHING;
+    body->place[1] = LABEL_ENDS_PLACE;
+    return true;
+}
+
 /* Finds the line with the postal code among the last lines; body->n: there is none. */
-static size_t label_place_line(const struct label_page *page, const struct label_body *body)
+static size_t label_place_line(const struct label_page *page, struct label_body *body)
 {
     size_t left = PARTY_LAST_LINES;
 
-    for (uint32_t ends = LABEL_ENDS_PLACE; ends > LABEL_ENDS_NOTHING; ends--) {
+    for (uint32_t ends = LABEL_ENDS_CODE; ends > LABEL_ENDS_NOTHING; ends--) {
         left = PARTY_LAST_LINES;
         for (size_t i = body->n; i-- > 0 && left--;) {
-            if (body->line[i]->place == ends)
+            if (body->place[i] == ends && (ends != LABEL_ENDS_CODE || i))
                 return i;
         }
     }
     left = PARTY_LAST_LINES;
     for (size_t i = body->n; i-- > 0 && left--;) {
-        struct label_place p; /* all of it in one line */
-
-        if (label_digits(body->text[i]) >= 4 && memchr(body->text[i].p, ',', body->text[i].n) &&
-            label_place_read(page->env, body->text[i], wharf_z(page->env->country), &p) &&
-            p.line1.n && p.postal_code.n >= 4)
-            return i;
+        if (label_split_whole(page->env, body, i))
+            return body->n == 2 && !i ? 1 : i;
     }
     return body->n;
 }
@@ -145,15 +182,17 @@ static size_t label_place_line(const struct label_page *page, const struct label
 static size_t label_street_line(
     const struct label_env *env, const struct label_body *body, size_t place)
 {
-    if (!body->line[place]->place)
+    size_t city = place - (body->place[place] == LABEL_ENDS_CODE);
+
+    if (body->whole)
         return place;
-    for (size_t i = 1; i < place; i++) {
+    for (size_t i = 1; i < city; i++) {
         if (label_is_street(body->text[i]))
             return i;
     }
-    if (place && label_is_street(body->text[0]))
+    if (city && label_is_street(body->text[0]))
         return 0;
-    return place >= 2 && !label_looks_business(env, body->text[place - 1]) ? place - 1 : place;
+    return city >= 2 && !label_looks_business(env, body->text[city - 1]) ? city - 1 : city;
 }
 
 static wharf_str label_join_lines(
@@ -194,7 +233,7 @@ static bool label_read_address(const struct label_page *page, const struct label
     wharf_str text;
 
     to += to < body->n && label_is_country(body->text[to]);
-    text = label_join_lines(page->env, body, from, to);
+    text = label_sharp_s(page->env, label_join_lines(page->env, body, from, to));
     if (!label_place_read(page->env, text, country, &p))
         return false;
     /* digits and a word are an address of no country that is known only below a street */
@@ -265,7 +304,8 @@ bool label_party_read(const struct label_page *page, const struct label_block *b
     label_body_of(page, block, &body, ret);
     place = label_place_line(page, &body);
     if (place == body.n) {
-        if (block->role >= 0 && body.n && body.n <= PARTY_NAMES)
+        if (block->role >= 0 && body.n && body.n <= PARTY_NAMES &&
+            body.text[0].n <= PARTY_NAME_ALONE && !label_digits(body.text[0]))
             label_read_names(page, &body, label_name_lines(&body, 1), ret);
         return false;
     }

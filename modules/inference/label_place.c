@@ -186,6 +186,20 @@ static bool label_names_street(const struct words *t)
     return false;
 }
 
+/* Tells whether the text is a postal code with letters in it and nothing else: "RG1 1LZ". */
+static bool label_is_code_alone(const struct label_env *env, wharf_str text)
+{
+    char room[ADDRESS_ROOM], line[32] = "Anytown\n";
+    size_t n = strlen(line);
+    struct label_place p;
+
+    if (text.n < 5 || text.n > 10 || !label_has_letter(text) || label_digits(text) < 2)
+        return false;
+    memcpy(line + n, text.p, text.n);
+    return label_read_as((wharf_str){line, n + text.n}, wharf_z(env->country), room, &p) &&
+           !p.line1.n && !p.line2.n && p.city.n == n - 1 && p.postal_code.n >= text.n;
+}
+
 enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
 {
     char room[ADDRESS_ROOM];
@@ -193,6 +207,8 @@ enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
     struct words t;
     bool digit = false;
 
+    if (label_is_code_alone(env, text))
+        return LABEL_ENDS_CODE;
     if (text.n < 5 || text.n > 80 || !words_of(text, &t) || t.n < 2 || t.n > 9)
         return LABEL_ENDS_NOTHING;
     for (size_t i = 0; i < t.n; i++)

@@ -130,6 +130,23 @@ wharf_str label_utf8(const struct label_env *env, wharf_str s)
     return (wharf_str){p, n};
 }
 
+wharf_str label_sharp_s(const struct label_env *env, wharf_str s)
+{
+    static const char wrong[] = "raBe", right[] = "raße";
+    const size_t n = sizeof(wrong) - 1;
+    char *p = label_new(env, char, s.n + s.n / n + 1);
+    size_t used = 0;
+
+    for (size_t i = 0; i < s.n;) {
+        bool found = i + n <= s.n && !memcmp(s.p + i, wrong, n);
+
+        memcpy(p + used, found ? right : s.p + i, found ? sizeof(right) - 1 : 1);
+        used += found ? sizeof(right) - 1 : 1;
+        i += found ? n : 1;
+    }
+    return (wharf_str){p, used};
+}
+
 wharf_str label_key(const struct label_env *env, wharf_str s)
 {
     char *p = label_new(env, char, s.n + 1);

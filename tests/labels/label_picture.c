@@ -155,11 +155,12 @@ void label_picture_make(
     struct arena *a, wharf_str drawn, wharf_image_read *ret, struct label_given *ret_given)
 {
     struct drawing d = {.a = a, .ret = ret, .confidence = CONFIDENCE};
+    size_t most = drawn.n / 2 + 2; /* of anything: a word and a blank */
 
-    d.words = arena_alloc(a, MOST_WORDS * sizeof(*d.words));
-    d.lines = arena_alloc(a, (MOST_WORDS + 1) * sizeof(*d.lines));
-    d.codes = arena_alloc(a, WHARF_IMAGE_CODES_MAX * sizeof(*d.codes));
-    d.rules = arena_alloc(a, WHARF_IMAGE_RULES_MAX * sizeof(*d.rules));
+    d.words = arena_alloc(a, most * sizeof(*d.words));
+    d.lines = arena_alloc(a, most * sizeof(*d.lines));
+    d.codes = arena_alloc(a, most * sizeof(*d.codes));
+    d.rules = arena_alloc(a, most * sizeof(*d.rules));
     d.given = arena_alloc(a, 50 * sizeof(*d.given));
     *ret = (wharf_image_read){.head = WHARF_HEAD(wharf_image_read),
         .format = "png",

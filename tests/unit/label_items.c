@@ -1,6 +1,5 @@
 /* label_items.c - labels of items (modules/inference/label.h, docs/spec/06-inference.md section
- * 11):
- * pictures written as text (tests/labels/label_picture.h) and what must come out. */
+ * 11): pictures written as text (tests/labels/label_picture.h) and what must come out. */
 #include "unit.h"
 
 #include <string.h>

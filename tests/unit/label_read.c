@@ -211,6 +211,13 @@ static const struct label_case parties_cases[] = {
         "sender.business=Muster Versand GmbH\nsender.city=Bonn\nrecipient.name=Erika "
         "Mustermann\nrecipient.line1=Heidestraße 17\nrecipient.city=Köln\n"
         "recipient.postal_code=51147\nrecipient.country_code=DE"},
+    {"a sharp s that OCR does not know", "DE",
+        "20 230 20|Erika Mustermann\n20 260 20|HeidestraBe 17\n20 290 20|51147 Koln\n",
+        "recipient.line1=Heidestraße 17"},
+    {"another address in the carrier's symbol", "US",
+        "20 20 20|TO: ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n20 98 20|(206) "
+        "555-0104\n" UPS_MAXICODE,
+        "recipient.business=-\nrecipient.phone=-\nrecipient.line1=4200 HARBOR AVE"},
     {"French", "FR",
         "20 20 20|Destinataire\n20 50 20|Marie Dupont\n20 80 20|12 rue de la Paix\n"
         "20 110 20|75002 PARIS\n20 140 20|FRANCE\n",
@@ -289,6 +296,19 @@ static const struct label_case parties_cases[] = {
         "20 86 16|123 MAIN ST\n20 108 16|SEATTLE, WA 98101\n20 130 16|UNITED STATES US\n",
         "sender.name=JOHN SENDER\nsender.business=ACME INC\nsender.phone=(206) 555-0104\n"
         "sender.country_code=US\nship_date=2026-03-10\nweight=2.000 lb\naccount_id=123/WSXI"},
+    {"a postal code on a line of its own", "GB",
+        "20 20 20|Mr John Smith\n20 46 20|Flat 3\n20 72 20|10 Station Road\n20 98 20|READING\n"
+        "20 124 20|RG1 1LZ\n",
+        "recipient.name=Mr John Smith\nrecipient.city=READING\nrecipient.postal_code=RG1 1LZ\n"
+        "recipient.line1=10 Station Road\nrecipient.line2=Flat 3"},
+    {"an address in one line", "GB",
+        "20 20 20|Return address: Widgets Ltd, 5 Mill Lane, LEEDS LS1 4AP\n",
+        "sender.business=Widgets Ltd\nsender.line1=5 Mill Lane\nsender.city=LEEDS\n"
+        "sender.postal_code=LS1 4AP"},
+    {"a heading is no name", "US",
+        "20 20 22|PACKING SLIP\n20 50 20|ACME INC\n20 76 20|1 MAIN ST\n20 102 20|SEATTLE WA "
+        "98101\n",
+        "recipient.name=-\nrecipient.business=ACME INC"},
     {"items with prices are no address", "US",
         "20 20 20|Widget blue 2 10.00 20.00\n20 46 20|Widget red 1 11.00\n20 72 20|Total due "
         "31.00\n",
@@ -332,6 +352,7 @@ static const struct label_case fields_cases[] = {
     {"weight alone", "US", "10 10 20|2 LBS\n", "weight=2.000 lb"},
     {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
         "weight=2.000 kg"},
+    {"two weights with one unit", "US", "10 10 20|Weight: 3.5 / 4.5 kg\n", "weight=3.500 kg"},
     {"weight without a unit is none", "US", "10 10 20|WEIGHT: 12\n", "weight=-"},
     {"dimensions", "US", "10 10 20|DIMS: 12x10x8 IN\n", "dimensions=12.000 x 10.000 x 8.000 in"},
     {"dimensions with blanks", "DE", "10 10 20|DIM 30 X 20,5 X 10 CM\n",

@@ -194,9 +194,9 @@ def test_merged_contacts(client):
     one, two = contact(client, "Jane Sample", email="jane@example.com"), contact(client, "Somebody Else")
     row = read(client, drawn()).data
     assert row["recipient"]["contact_id"] == one
-    client.post("/v1/contacts/merge", {"source_ids": [one], "target_id": two})
+    client.post(f"/v1/contacts/{two}/merge", {"from": [one]}, expect=200)
     got = get(client, row)
-    assert got["recipient_contact_id"] in (one, two) and got["recipient"]["contact_id"] == got["recipient_contact_id"]
+    assert got["recipient_contact_id"] == two and got["recipient"]["contact_id"] == two
 
 
 # ---- trackers ----

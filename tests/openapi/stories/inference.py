@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cell"))
 
 def picture():
     import labels
-    return base64.b64encode(labels.bytes_of(labels.label())).decode()
+    return base64.b64encode(labels.bytes_of(labels.label().convert("1"), optimize=True)).decode()
 
 
 def tell(w):
