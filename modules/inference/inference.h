@@ -179,6 +179,8 @@ bool tracker_missing(const struct wishes *w, const wharf_rec *rec);
 
 /* ---- inference_create.c, inference_rules.c, inference_shown.c, inference_debug.c ---- */
 
+/* Refuses a location that is not there, or not within reach. */
+wharf_status inference_check_location(wharf_req *req, wharf_str location);
 wharf_status inference_create(wharf_req *req, void *arg);
 wharf_status inference_search(wharf_req *req, void *arg);
 wharf_status inference_match(wharf_req *req, void *arg);

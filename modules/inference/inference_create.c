@@ -57,20 +57,6 @@ static wharf_status create_take_given(wharf_req *req, const wharf_json *body, st
     return s;
 }
 
-/* Refuses a location that is not there, or not within reach, before anything is fetched. */
-static wharf_status create_check_location(wharf_req *req, wharf_str location)
-{
-    uint32_t flags = 0;
-    wharf_status s = WHARF_OK;
-
-    if (inference_places)
-        s = inference_places->flags(req, location, &flags);
-    if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-        return W->err->fail(
-            req, ERR_VALIDATION_FAILED, "location_id", "location_id names no location");
-    return s == WHARF_OK ? W->req->need_location(req, location) : s;
-}
-
 /* ---- the row ---- */
 
 static wharf_status create_row_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
@@ -161,7 +147,7 @@ wharf_status inference_create(wharf_req *req, void *arg)
     wishes_read(r->settled, &r->wishes);
     s = create_take_given(req, body, r);
     if (s == WHARF_OK && location.n)
-        s = create_check_location(req, location);
+        s = inference_check_location(req, location);
     if (s == WHARF_OK)
         s = images_bring(req, r->pictures, r->n);
     if (s == WHARF_OK)

@@ -92,7 +92,7 @@ wharf_status inference_search(wharf_req *req, void *arg)
 
     (void)arg;
     if (s == WHARF_OK && location.n)
-        s = W->req->need_location(req, location);
+        s = inference_check_location(req, location);
     if (s == WHARF_OK)
         s = debug_options_asked(req, &options);
     if (s == WHARF_OK)
@@ -169,7 +169,7 @@ wharf_status inference_match(wharf_req *req, void *arg)
     else
         s = wishes_settle(req, options, location, &settled);
     if (s == WHARF_OK && !rec && location.n)
-        s = W->req->need_location(req, location);
+        s = inference_check_location(req, location);
     if (s != WHARF_OK)
         return s;
     wishes_read(settled, &w);

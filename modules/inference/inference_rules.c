@@ -6,6 +6,21 @@
 
 #include "inference.gen.h"
 
+/* ---- where it is ---- */
+
+wharf_status inference_check_location(wharf_req *req, wharf_str location)
+{
+    uint32_t flags = 0;
+    wharf_status s = WHARF_OK;
+
+    if (inference_places)
+        s = inference_places->flags(req, location, &flags);
+    if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, "location_id", "location_id names no location");
+    return s == WHARF_OK ? W->req->need_location(req, location) : s;
+}
+
 /* ---- a new row ---- */
 
 static const char *inference_image_error(const struct reading *r)
