@@ -325,7 +325,8 @@ static void label_mark_purposes(const struct label_hunt *h, struct label *ret)
         for (size_t k = 0; c->code && k < h->coded->n_codes; k++) {
             struct label_code *code = &h->coded->codes[k];
 
-            if (code == c->code && label_is_believed(h, c) && strcmp(code->purpose, "carrier_2d"))
+            if (code == c->code && label_is_believed(h, c) &&
+                strcmp(code->purpose, "carrier_2d") != 0)
                 code->purpose = "tracking";
         }
     }
