@@ -192,8 +192,7 @@ struct label_element { /* of a GS1 element string */
 };
 /* Takes a GS1 element string apart, with FNC1 as 0x1d or with the AIs in parentheses. Returns the
  * number of elements; 0: it is none. */
-size_t label_gs1(const struct label_env *env, wharf_str text,
-    struct label_element ret[LABEL_ELEMENTS_MAX]);
+size_t label_gs1(wharf_str text, struct label_element ret[LABEL_ELEMENTS_MAX]);
 /* Computes the check digit of GS1 of digits. */
 char label_gs1_check(const char *digits, size_t n);
 

@@ -317,7 +317,7 @@ static void label_put_provider(
         label_set(&ret->provider_id, n->provider_id, SCORE_NAME_ALONE, LABEL_TEXT);
 }
 
-static void label_mark_purposes(const struct label_hunt *h, struct label *ret)
+static void label_mark_purposes(const struct label_hunt *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct label_candidate *c = &h->candidates[i];
@@ -330,7 +330,6 @@ static void label_mark_purposes(const struct label_hunt *h, struct label *ret)
                 code->purpose = "tracking";
         }
     }
-    (void)ret;
 }
 
 void label_numbers(const struct label_page *page, struct label_coded *coded, struct label *ret)
@@ -351,5 +350,5 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
         ret->service_code = best->number.service;
     }
     label_put_provider(h, best, ret);
-    label_mark_purposes(h, ret);
+    label_mark_purposes(h);
 }
