@@ -127,8 +127,8 @@ wharf_str label_sharp_s(const struct label_env *env, wharf_str s)
 
     for (size_t i = 0; i < s.n;) {
         if (i + wrong.n <= s.n && !memcmp(s.p + i, wrong.p, wrong.n)) {
-            memcpy(p + used, right.p, right.n);
-            used += right.n;
+            for (size_t k = 0; k < right.n; k++)
+                p[used++] = right.p[k];
             i += wrong.n;
         } else {
             p[used++] = s.p[i++];
