@@ -144,8 +144,8 @@ static bool label_routing(
 
 /* ---- GS1 ---- */
 
-static void label_gs1_weight(const struct label_env *env, const struct label_element *e,
-    const struct label_code *code, struct label_coded *c)
+static void label_gs1_weight(
+    const struct label_element *e, const struct label_code *code, struct label_coded *c)
 {
     bool metric = !memcmp(e->ai.p, "310", 3) || !memcmp(e->ai.p, "330", 3);
     int64_t value = 0;
@@ -161,7 +161,6 @@ static void label_gs1_weight(const struct label_env *env, const struct label_ele
         value /= 10;
     if (value <= 0)
         return;
-    (void)env;
     c->weight = (struct label_measure){
         label_fact_of(code, e->value, CODE_SURE), value, metric ? "kg" : "lb"};
 }
@@ -201,7 +200,7 @@ static const char *label_read_elements(const struct label_env *env, const struct
                 label_format(env, "%.2s%.*s", ai.p, (int)(value.n < 90 ? value.n : 90), value.p),
                 code, false);
         } else if (ai.n == 4 && ai.p[0] == '3') {
-            label_gs1_weight(env, &e[i], code, c);
+            label_gs1_weight(&e[i], code, c);
         }
     }
     return purpose;
@@ -274,7 +273,7 @@ static const char *label_purpose_of(
     if (label_routing(env, code, c))
         return "routing";
     if (label_may_be_gs1(code)) {
-        n = label_gs1(env, code->value, e);
+        n = label_gs1(code->value, e);
         purpose = label_read_elements(env, code, e, n, c);
         if (n == 1 && strcmp(purpose, "unknown") != 0)
             return purpose;

@@ -133,12 +133,10 @@ static size_t label_gs1_scanned(wharf_str text, struct label_element ret[LABEL_E
     return n;
 }
 
-size_t label_gs1(
-    const struct label_env *env, wharf_str text, struct label_element ret[LABEL_ELEMENTS_MAX])
+size_t label_gs1(wharf_str text, struct label_element ret[LABEL_ELEMENTS_MAX])
 {
     static const char *const names[] = {"]C1", "]d2", "]Q3", "]e0", "]J1"}; /* ISO 15424 */
 
-    (void)env;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (text.n > 3 && !memcmp(text.p, names[i], 3))
             text = label_behind(text, 3);

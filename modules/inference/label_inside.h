@@ -3,6 +3,7 @@
 #ifndef LABEL_INSIDE_H
 #define LABEL_INSIDE_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "label.h"
@@ -164,8 +165,15 @@ wharf_image_box label_box_of(
 #define label_new(env, type, n) ((type *)(env)->alloc((env)->ctx, ((n) ? (n) : 1) * sizeof(type)))
 
 wharf_str label_copy(const struct label_env *env, wharf_str s);
-wharf_str label_format(const struct label_env *env, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Copies what snprintf() wrote to a room of LABEL_FORMAT_MAX bytes. */
+wharf_str label_written(const struct label_env *env, const char *room, int n);
+enum { LABEL_FORMAT_MAX = 512 };
+/* Formats as printf() does, to memory of the environment. */
+#define label_format(env, ...) \
+    ({ \
+        char room_[LABEL_FORMAT_MAX]; \
+        label_written(env, room_, snprintf(room_, sizeof(room_), __VA_ARGS__)); \
+    })
 wharf_str label_upper(const struct label_env *env, wharf_str s); /* a to z only */
 wharf_str label_trim(wharf_str s); /* blanks and punctuation around it */
 size_t label_digits(wharf_str s); /* how many */
@@ -192,8 +200,7 @@ struct label_element { /* of a GS1 element string */
 };
 /* Takes a GS1 element string apart, with FNC1 as 0x1d or with the AIs in parentheses. Returns the
  * number of elements; 0: it is none. */
-size_t label_gs1(const struct label_env *env, wharf_str text,
-    struct label_element ret[LABEL_ELEMENTS_MAX]);
+size_t label_gs1(wharf_str text, struct label_element ret[LABEL_ELEMENTS_MAX]);
 /* Computes the check digit of GS1 of digits. */
 char label_gs1_check(const char *digits, size_t n);
 

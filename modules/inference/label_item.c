@@ -23,8 +23,7 @@ static void item_put(struct label_fact *f, const struct label_fact *fact)
         *f = *fact;
 }
 
-static void item_list(
-    struct label_items *it, struct label_fact *list, size_t *n, const struct label_fact *fact)
+static void item_list(struct label_fact *list, size_t *n, const struct label_fact *fact)
 {
     for (size_t i = 0; i < *n; i++) {
         if (same(list[i].value, fact->value))
@@ -32,17 +31,16 @@ static void item_list(
     }
     if (fact->confidence && fact->value.n <= ITEM_VALUE_MAX && *n < ITEM_LABEL_LIST_MAX)
         list[(*n)++] = *fact;
-    (void)it;
 }
 
 static void item_number(struct label_items *it, const struct label_fact *fact)
 {
-    item_list(it, it->ret->item_numbers, &it->ret->n_item_numbers, fact);
+    item_list(it->ret->item_numbers, &it->ret->n_item_numbers, fact);
 }
 
 static void item_order(struct label_items *it, const struct label_fact *fact)
 {
-    item_list(it, it->ret->purchase_orders, &it->ret->n_purchase_orders, fact);
+    item_list(it->ret->purchase_orders, &it->ret->n_purchase_orders, fact);
 }
 
 /* Puts a GTIN of 8, 12, 13 or 14 digits whose check digit agrees, with noughts in front. */
@@ -211,7 +209,7 @@ static void item_code(struct label_items *it, const struct label_code *code)
     if (item_envelope(it, code))
         return;
     if (gs1)
-        n = label_gs1(it->env, code->value, e);
+        n = label_gs1(code->value, e);
     for (size_t i = 0; i < n; i++)
         item_element(it, code, &e[i]);
     if (n)

@@ -317,7 +317,7 @@ static void label_put_provider(
         label_set(&ret->provider_id, n->provider_id, SCORE_NAME_ALONE, LABEL_TEXT);
 }
 
-static void label_mark_purposes(const struct label_hunt *h, struct label *ret)
+static void label_mark_purposes(const struct label_hunt *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct label_candidate *c = &h->candidates[i];
@@ -325,11 +325,11 @@ static void label_mark_purposes(const struct label_hunt *h, struct label *ret)
         for (size_t k = 0; c->code && k < h->coded->n_codes; k++) {
             struct label_code *code = &h->coded->codes[k];
 
-            if (code == c->code && label_is_believed(h, c) && strcmp(code->purpose, "carrier_2d"))
+            if (code == c->code && label_is_believed(h, c) &&
+                strcmp(code->purpose, "carrier_2d") != 0)
                 code->purpose = "tracking";
         }
     }
-    (void)ret;
 }
 
 void label_numbers(const struct label_page *page, struct label_coded *coded, struct label *ret)
@@ -350,5 +350,5 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
         ret->service_code = best->number.service;
     }
     label_put_provider(h, best, ret);
-    label_mark_purposes(h, ret);
+    label_mark_purposes(h);
 }

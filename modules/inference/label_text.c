@@ -1,12 +1,9 @@
 /* label_text.c - texts and facts of the reader of labels (docs/spec/06-inference.md section 8):
  * what all of its parts need and no header of plugin-api/ has. See label_inside.h. */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "address_parse.h"
 #include "label_inside.h"
 
-enum { LABEL_CERTAIN = 1000, LABEL_FORMAT_MAX = 512 };
+enum { LABEL_CERTAIN = 1000 };
 
 wharf_str label_copy(const struct label_env *env, wharf_str s)
 {
@@ -16,19 +13,11 @@ wharf_str label_copy(const struct label_env *env, wharf_str s)
     return (wharf_str){p, s.n};
 }
 
-wharf_str label_format(const struct label_env *env, const char *format, ...)
+wharf_str label_written(const struct label_env *env, const char *room, int n)
 {
-    char room[LABEL_FORMAT_MAX];
-    va_list args;
-    int n;
+    size_t most = LABEL_FORMAT_MAX - 1, bytes = n < 0 ? 0 : (size_t)n;
 
-    va_start(args, format);
-    n = vsnprintf(room, sizeof(room), format, args);
-    va_end(args);
-    if (n < 0)
-        n = 0;
-    return label_copy(
-        env, (wharf_str){room, (size_t)n < sizeof(room) ? (size_t)n : sizeof(room) - 1});
+    return label_copy(env, (wharf_str){room, bytes < most ? bytes : most});
 }
 
 wharf_str label_upper(const struct label_env *env, wharf_str s)
@@ -132,17 +121,18 @@ wharf_str label_utf8(const struct label_env *env, wharf_str s)
 
 wharf_str label_sharp_s(const struct label_env *env, wharf_str s)
 {
-    static const char wrong[] = "raBe", right[] = "raße";
-    const size_t n = sizeof(wrong) - 1;
-    char *p = label_new(env, char, s.n + s.n / n + 1);
+    static const wharf_str wrong = WHARF_S("raBe"), right = WHARF_S("raße");
+    char *p = label_new(env, char, s.n + s.n / wrong.n + 1);
     size_t used = 0;
 
     for (size_t i = 0; i < s.n;) {
-        bool found = i + n <= s.n && !memcmp(s.p + i, wrong, n);
-
-        memcpy(p + used, found ? right : s.p + i, found ? sizeof(right) - 1 : 1);
-        used += found ? sizeof(right) - 1 : 1;
-        i += found ? n : 1;
+        if (i + wrong.n <= s.n && !memcmp(s.p + i, wrong.p, wrong.n)) {
+            for (size_t k = 0; k < right.n; k++)
+                p[used++] = right.p[k];
+            i += wrong.n;
+        } else {
+            p[used++] = s.p[i++];
+        }
     }
     return (wharf_str){p, used};
 }
