@@ -101,15 +101,17 @@ class Schema:
     """One schema. shared: those that it refers to by #/components/schemas/NAME."""
 
     def __init__(self, schema, shared=None):
-        self.slow = jsonschema.Draft202012Validator(
-            schema, resolver=jsonschema.RefResolver("", {"components": {"schemas": shared or {}}}), format_checker=FORMATS)
-        self.fast = None
+        self.schema, self.shared, self.fast = schema, shared or {}, None
         try:
             used = {}
-            own = plain(schema, shared or {}, used)
+            own = plain(schema, self.shared, used)
             self.fast = compiled(json.dumps({**own, "components": {"schemas": used}}, sort_keys=True))
         except Unknown:
             pass
+
+    @functools.cached_property
+    def slow(self):
+        return jsonschema.Draft202012Validator(self.schema, resolver=jsonschema.RefResolver("", {"components": {"schemas": self.shared}}), format_checker=FORMATS)
 
     def faults(self, value):
         """What is wrong with the value, and where: an empty list if nothing."""

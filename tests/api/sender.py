@@ -1,4 +1,4 @@
-"""Sends a request over plain HTTP and answers as `requests` does, in a fifth of its time: most of what a process of tests did was to prepare and take apart
+"""Sends a request over plain HTTP and answers as `requests` does, in a third of its time: most of what a process of tests did was to prepare and take apart
 requests. Whoever sends something else than bytes, or over TLS, takes `requests` itself (`can_send`).
 
 A `Sender` keeps the connections of one client, which several threads may use at a time. What breaks is told by the exceptions of `requests`.
