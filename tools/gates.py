@@ -42,9 +42,7 @@ def each(fn, items):
         return [problem for problems in pool.map(fn, items) for problem in problems]
 
 
-def groups(items, most):
-    """Lists of at most so many: programs of LLVM take longer to start than to read a file."""
-    items = list(items)
+def groups(items, most):  # programs of LLVM take longer to start than to read a file
     return [items[i:i + most] for i in range(0, len(items), most)]
 
 
@@ -59,9 +57,8 @@ def gate_format():
     def some(files):
         p = sh("clang-format", "--dry-run", "-Werror", *files)
         wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error:", p.stderr, re.M)))
-        if p.returncode and not wrong:
-            return [f"clang-format failed: {p.stderr.strip()[-400:]}"]
-        return [f"{f}: not as clang-format writes it (clang-format -i {f})" for f in wrong]
+        failed = [f"clang-format failed: {p.stderr.strip()[-400:]}"] if p.returncode and not wrong else []
+        return failed + [f"{f}: not as clang-format writes it (clang-format -i {f})" for f in wrong]
     return each(some, groups([f for f in tracked("*.c", "*.cc", "*.cpp") if not generated(f)], 50))
 
 
@@ -654,8 +651,7 @@ def gate_tidy():
     TIDY_STATES=225000 in the environment does, for a day before a release."""
     deep = [f"--extra-arg={a}" for a in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=" + os.environ.get("TIDY_STATES", "10000"))]
     commands = json.loads((BUILD / "compile_commands.json").read_text())
-    cache = BUILD / "tidy-clean"
-    cache.mkdir(exist_ok=True)
+    (cache := BUILD / "tidy-clean").mkdir(exist_ok=True)
     shared = hashlib.sha256()
     for f in tracked("*.h") + [".clang-tidy"]:
         shared.update((ROOT / f).read_bytes())
@@ -669,21 +665,19 @@ def gate_tidy():
     # one command per file: with two of them clang 14 reads the file twice, and takes each va_list of the second time for uninitialized
     (cache / "compile_commands.json").write_text(json.dumps(list(jobs.values())))
 
+    marks = {f: cache / tidy_key(e, shared.digest()) for f, e in jobs.items()}
+
     def some(entries):
         p = sh("clang-tidy", "--quiet", "--extra-arg=-U_FORTIFY_SOURCE", *deep, "-p", str(cache), *(e["file"] for e in entries))
         found = [l.replace(str(ROOT) + "/", "") for l in p.stdout.splitlines() if re.search(r": (warning|error):", l)]
         if p.returncode == 0 and not found:
-            for e in entries:
-                mark(e).touch()
+            [marks[e["file"]].touch() for e in entries]
         elif len(entries) > 1:  # each by itself: the others are clean
             return [f for e in entries for f in some([e])]
         elif not found:
             found = [f"{entries[0]['file']}: clang-tidy failed: {p.stderr.strip()[-400:]}"]
         return found
-
-    def mark(entry):
-        return cache / tidy_key(entry, shared.digest())
-    return sorted(set(each(some, groups((e for e in jobs.values() if not mark(e).exists()), 8))))
+    return sorted(set(each(some, groups([e for f, e in jobs.items() if not marks[f].exists()], 8))))
 
 
 def main():
