@@ -1,7 +1,7 @@
 """Shipping labels that are made for tests: drawn by zint and Pillow, nothing of them is of a real parcel."""
-import io, subprocess, tempfile, pathlib
+import io, random, subprocess, tempfile, pathlib
 
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 FONTS = pathlib.Path("/usr/share/fonts/truetype/dejavu")
 ZINT = {"code128": "CODE128", "code39": "CODE39", "itf": "C25INTER", "ean13": "EANX", "qr": "QRCODE", "datamatrix": "DATAMATRIX", "pdf417": "PDF417", "maxicode": "MAXICODE", "aztec": "AZTEC",
@@ -75,3 +75,17 @@ def photo(picture, degrees=2.0, blur=1.2, scale=2.4):
     light = Image.linear_gradient("L").resize(table.size).point(lambda v: 150 + v * 90 // 255)
     black = Image.new("L", table.size, 0)
     return Image.composite(table, black, light)
+
+
+def grainy(picture, strength):
+    """With the grain of a scanner or a camera; the same each time."""
+    chance = random.Random(5)
+    grain = Image.new("L", picture.size)
+    grain.putdata([min(255, max(0, int(chance.gauss(128, strength)))) for _ in range(picture.width * picture.height)])
+    return ImageChops.add(picture, grain, 1, -128)
+
+
+def scan(picture, grow, degrees, grain=9):
+    """As a scanner sees it: a little unsharp, askew, grey."""
+    big = picture.resize((int(picture.width * grow), int(picture.height * grow)), Image.BICUBIC).filter(ImageFilter.GaussianBlur(0.5 * grow))
+    return grainy(big.rotate(degrees, Image.BICUBIC, expand=True, fillcolor=255).point(lambda v: 18 + v * 210 // 255), grain)

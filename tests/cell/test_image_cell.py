@@ -93,6 +93,13 @@ def test_barcodes(tmp_path, kind, value):
         assert (one["width"], one["height"]) == PAGE.size
 
 
+def test_barcodes_in_noise(tmp_path):
+    """Grey paper and grain, as scanners leave them, in several sizes, and in a photograph."""
+    pages = [labels.scan(PAGE, grow, degrees) for grow in (1, 1.25, 1.48) for degrees in (0, 1.5)] + [labels.grainy(labels.photo(PAGE), 9)]
+    for one in read_many(tmp_path, [labels.bytes_of(p, "JPEG", quality=90) for p in pages]):
+        assert one["status"] == "ok" and values(one) == [TRACKED], one
+
+
 def test_nothing_that_is_not_there(tmp_path):
     """No barcode of text, of noise, or of one whose middle is missing."""
     torn = PAGE.copy()
