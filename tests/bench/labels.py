@@ -79,6 +79,12 @@ def judge(entry, said):
     return verdict
 
 
+def code_is_read(code, values):
+    """Of a MaxiCode the reader puts the postal code in front of the second message, behind its head of nine signs."""
+    value = code["value"].replace("\x1d", "")
+    return value in values or code["symbology"] == "maxicode" and any(value[8:] in v for v in values)
+
+
 def judge_cell(entry, said):
     """The same of the image cell: is it there to be found?"""
     true, values = entry["truth"], {c["value"].replace("\x1d", "") for c in said.get("codes", [])}
@@ -93,7 +99,8 @@ def judge_cell(entry, said):
         verdict |= {"number in text": in_text, "number in either": in_text or verdict["tracking number"] == "right"}
     for c in entry["codes"]:
         if c["purpose"] != "tracking":
-            verdict[f"{c['purpose']} code"] = verdict.get(f"{c['purpose']} code", True) and c["value"].replace("\x1d", "") in values or c["symbology"] == "maxicode" and any(c["value"][4:] [-20:] in v for v in values)
+            name = f"{c['purpose']} code"
+            verdict[name] = verdict.get(name, True) and code_is_read(c, values)
     return verdict
 
 
