@@ -135,6 +135,13 @@ def test_words_that_are_unsharp_or_askew(tmp_path):
         assert values(said) == [TRACKED] and said["lines"] == LINES, said
 
 
+def test_words_on_grey_paper(tmp_path):
+    """Barcodes and rules are painted white; the paper around them is no ink."""
+    for grow in (1.25, 1.48):
+        said = read(tmp_path, labels.bytes_of(labels.scan(PAGE, grow, 0, 3), "JPEG", quality=90), CODES | TEXT)
+        assert values(said) == [TRACKED] and said["photo"] == 1 and set(labels.RECIPIENT) <= set(said["lines"]), said["lines"]
+
+
 def test_words_beside_a_code_that_is_not_read(tmp_path):
     """A MaxiCode with a scratch: its dots are no words."""
     maxicode = labels.code("maxicode", "MAXICODE 4711", 0.7).copy()
