@@ -8,7 +8,7 @@
 enum { RULE_MIN = 100, RULE_THICK = 14, LETTER_MIN = 6, LETTER_MAX = 120, LETTERS_LOW = 22 };
 enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
 enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
-enum { EVEN_BLACK = 30, EVEN_WHITE = 180 };
+enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21 };
 
 /* Tells whether the light is uneven: little of the picture is really white. */
 static bool is_photo(PIX *grey)
@@ -105,6 +105,23 @@ static void paint_patterns(PIX *grey, PIX *dark)
     }
     boxaDestroy(&parts);
     pixDestroy(&closed);
+}
+
+/* Paints over what is dark around the label: on a black page nothing would be found. Rules that
+ * reach it are thin, and stay. */
+static void paint_surroundings(PIX *grey, PIX *dark)
+{
+    PIX *thick = pixOpenBrick(NULL, dark, THICK, THICK),
+        *around = thick ? pixExtractBorderConnComps(thick, 8) : NULL,
+        *grown = around ? pixDilateBrick(NULL, around, THICK / 2, THICK / 2) : NULL;
+
+    if (grown) {
+        pixSetMasked(grey, grown, 255);
+        pixSubtract(dark, dark, grown);
+    }
+    pixDestroy(&grown);
+    pixDestroy(&around);
+    pixDestroy(&thick);
 }
 
 /* Finds the rules of one direction, notes and paints them. */
@@ -204,6 +221,8 @@ bool shot_clean(struct shot *s)
         grey = pixCopy(NULL, s->work);
     dark = grey ? dark_of(grey) : NULL;
     if (dark) {
+        if (s->found.head.photo)
+            paint_surroundings(grey, dark);
         paint_codes(s, grey, dark);
         paint_patterns(grey, dark);
         straighten(s, &grey, &dark);

@@ -67,12 +67,12 @@ def turned(picture, degrees):
     return picture.rotate(-degrees, expand=True)
 
 
-def photo(picture, degrees=2.0, blur=1.2, scale=2.4):
-    """As a camera sees it: larger, askew, unsharp, on a table, in light that falls off."""
+def photo(picture, degrees=2.0, blur=1.2, scale=2.4, ground=110):
+    """As a camera sees it: larger, askew, unsharp, on a table as light as `ground`, in light that falls off."""
     big = picture.resize((int(picture.width * scale), int(picture.height * scale)), Image.BICUBIC)
-    table = Image.new("L", (int(big.width * 1.3), int(big.height * 1.25)), 110)
+    table = Image.new("L", (int(big.width * 1.3), int(big.height * 1.25)), ground)
     table.paste(big, ((table.width - big.width) // 2, (table.height - big.height) // 2))
-    table = table.rotate(degrees, Image.BICUBIC, fillcolor=110).filter(ImageFilter.GaussianBlur(blur))
+    table = table.rotate(degrees, Image.BICUBIC, fillcolor=ground).filter(ImageFilter.GaussianBlur(blur))
     light = Image.linear_gradient("L").resize(table.size).point(lambda v: 150 + v * 90 // 255)
     black = Image.new("L", table.size, 0)
     return Image.composite(table, black, light)

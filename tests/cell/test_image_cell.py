@@ -143,6 +143,12 @@ def test_words_on_grey_paper(tmp_path):
         assert said["photo"] == 1 and len(said["codes"]) == 2 and set(labels.RECIPIENT) <= set(said["lines"]), said["lines"]
 
 
+@pytest.mark.parametrize("ground", [20, 50, 80])
+def test_words_on_a_dark_table(tmp_path, ground):
+    said = read(tmp_path, labels.bytes_of(labels.photo(PAGE, ground=ground), "JPEG", quality=80), CODES | TEXT)
+    assert values(said) == [TRACKED] and said["lines"] == LINES and len(said["rules"]) >= 3, said
+
+
 def test_words_beside_a_code_that_is_not_read(tmp_path):
     """A MaxiCode with a scratch: its dots are no words."""
     maxicode = labels.code("maxicode", "MAXICODE 4711", 0.7).copy()
