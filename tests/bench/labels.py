@@ -3,7 +3,8 @@
 
 The labels are those of tests/labels/label_set.py (made anew in WHARF_TEST_PLACE, or those of a folder). SOURCE is one of
   --http [URL --key KEY]   POST /v1/inferences/images/shipping-labels with a data URI, one after the other; without URL a server is started
-  --once PROGRAM           a program that gets paths of pictures and prints one line of JSON for each, in the names of docs/spec/06-inference.md section 3
+  --once COMMAND           a program with its first arguments ("build/tests/labels/label-once build/cells"), which gets paths of pictures behind them and prints
+                           a line of JSON for each, in the names of docs/spec/06-inference.md section 3
   --cell                   the image cell alone (tests/cell/image.c): is the tracking number among its barcodes, do postal code and name stand in its lines
 Told is, for each wear and each carrier: tracking number right, null and WRONG; carrier, recipient's postal code and name right; other fields, where they
 are printed; times. --engines N: how long the image cell takes for N of them, barcodes only and all of it. BUILD as in the tests."""
@@ -14,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -152,7 +154,7 @@ def answers(a, paths):
     if a.cell:
         return lines_of(cell_of(ALL, a.budget), paths)
     if a.once:
-        return lines_of([a.once], paths)
+        return lines_of(shlex.split(a.once), paths)
     return http_answers(a, paths)
 
 
@@ -209,7 +211,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     source = p.add_mutually_exclusive_group()
     source.add_argument("--http", nargs="?", const="", metavar="URL")
-    source.add_argument("--once", metavar="PROGRAM")
+    source.add_argument("--once", metavar="COMMAND")
     source.add_argument("--cell", action="store_true")
     p.add_argument("--key")
     p.add_argument("--set", metavar="FOLDER")

@@ -1,5 +1,8 @@
 """Where things stand on a label: the structure of the large carriers' labels, and some that fit all others. Points from the top left; 288 by 432 is 4 by 6
 inches. Nothing of a carrier's design is copied: no logos, the order and kind of the blocks only."""
+import math
+import unicodedata
+
 import label_numbers as numbers
 import label_people as people
 from label_page import digits
@@ -21,6 +24,7 @@ def ups(l):
     code = c.choices(list(services), [6] + [2] * (len(services) - 1))[0]
     l.set_number(numbers.number_of(c, l.format(), f"1Z[A-Z0-9]{{3}}[0-9]{{3}}{code}[0-9]{{8}}"))
     l.service_row = services[code]
+    l.heavy = float(math.ceil(l.heavy))  # as its MaxiCode says it
     l.party("sender", 8, 6, 7.5, 150, captions=False, phone=True)
     l.weight(176, 6, 13, "{v} {u}", bold=True)
     l.package(238, 6, 13, "{n} OF {m}", bold=True)
@@ -55,7 +59,6 @@ def ups(l):
 
 def plain(s):
     """Without letters that a symbol's own set lacks."""
-    import unicodedata
     return unicodedata.normalize("NFKD", s.replace("ß", "ss").replace("ø", "o").replace("Ø", "O")).encode("ascii", "ignore").decode().upper()
 
 
@@ -66,6 +69,7 @@ def fedex(l):
     l.set_number(numbers.number_of(c, l.format(), f"10[0-9]{{13}}{zip_code}00[1-9][0-9]{{11}}"))
     number, (n, m) = l.truth["tracking_number"], l.pieces
     l.service_row = (printed, level, own)
+    l.heavy = max(round(l.heavy, 1), 0.1)
     account = digits(c, 9)
     l.text(8, 6, f"ORIGIN ID:{c.choice(('SEAA', 'OAKA', 'JFKA', 'MEMA'))}", 6.5)
     l.party("sender", 8, 14, 6.5, 150, captions=False, phone=True, gap=1.18)
@@ -86,7 +90,7 @@ def fedex(l):
         l.text((8, 8, 140)[i], (y + 3, y + 12, y + 12)[i], f"{caption} {value}", 6.5)
         if value:
             l.truth[kind_of] = values[kind_of] = value
-    pdf = GS.join([f"[)>{RS}01", "02" + zip_code if l.target == "US" else "02" + l.postal(), f"{people.PLACES[l.target]['numeric']:03}", f"{service_class:03}", number + "0201", kind, account[:7], f"{l.day.timetuple().tm_yday:03}", "",
+    pdf = GS.join([f"[)>{RS}01", "02" + zip_code if l.target == "US" else "02" + l.postal(), f"{people.PLACES[l.target]['numeric']:03}", f"{service_class:03}", number + "0201", kind, account, f"{l.day.timetuple().tm_yday:03}", "",
                    f"{n}/{m}", f"{l.heavy:.1f}{'LB' if l.pounds else 'KG'}", "N", plain(a["line1"])[:35], plain(a["city"])[:20], a["state_code"] or "", plain(l.recipient["name"] or l.recipient["business"])[:35]])
     pdf += RS + GS.join(["06", "10ZGH007"] + [k + plain(v)[:35] for k, v in (("11Z", l.recipient["business"]), ("14Z", a["line2"])) if v] + ["31Z" + l.number] + (["9K" + values["reference_number"]] if "reference_number" in values else [])) + RS + EOT
     l.code("pdf417", 12, 178, pdf, "carrier_2d", width=264, height=62, columns=c.choice((12, 13)))
