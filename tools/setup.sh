@@ -9,7 +9,7 @@ BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohtt
 TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools json-schema-test-suite
     python3-pytest python3-pytest-xdist python3-requests python3-jsonschema python3-fastjsonschema python3-psycopg2 python3-pycparser
     python3-openpyxl python3-xlsxwriter lua5.4 curl git openssl prometheus wrk pgbouncer python3-aiosmtpd python3-botocore
-    python3-pil cups-ipp-utils cups-daemon cups-client avahi-daemon dbus-daemon qpdf zstd clamav-daemon python3-hypothesis mypy jq
+    python3-pil python3-numpy cups-ipp-utils cups-daemon cups-client avahi-daemon dbus-daemon qpdf zstd clamav-daemon python3-hypothesis mypy jq
     zbar-tools zxing-cpp-tools zint fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"
 
 # Everything this tree needs is from Debian: its programs come before others of the same name.

@@ -512,9 +512,11 @@ static void draw_page_finish(struct pages *p)
     draw_page_judge(p, status);
 }
 
-/* Makes text be measured as large as it is drawn. Pango forgets how letters are placed each time it
- * is told of a scale, so it is told once, before anything is measured. */
-static void set_text_scale(const struct pages *p)
+/* Makes text be measured in points and without hints, so that it stands at the same place in forms
+ * of all densities. Pango is told of no scale: it divides the ascent of a scaled font, the place of
+ * its underline and the box of a missing letter by it once more. Each time it is told of something
+ * it forgets how letters are placed, so it is told once, before anything is measured. */
+static void set_text_options(const struct pages *p)
 {
     cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
     cairo_t *cairo = cairo_create(nothing);
@@ -526,7 +528,6 @@ static void set_text_scale(const struct pages *p)
     pango_cairo_context_set_font_options(p->d->pango, options);
     pango_cairo_context_set_resolution(p->d->pango, 72);
     pango_context_set_round_glyph_positions(p->d->pango, FALSE);
-    cairo_scale(cairo, p->scale, p->scale);
     pango_cairo_update_context(cairo, p->d->pango);
     cairo_font_options_destroy(options);
     cairo_destroy(cairo);
@@ -549,7 +550,7 @@ bool draw_all(struct drawing *d, struct buf *out)
     buf_init(&native, DRAW_BYTES_MAX);
     if (d->format == DRAW_ZPL && value_truth(json_get(d->body, "zpl_native")))
         d->native = &native;
-    set_text_scale(&p);
+    set_text_options(&p);
     draw_records(&p);
     draw_page_finish(&p);
     if (p.wanted && !d->complex && !d->report.n_problems && !out->n && !d->sources)

@@ -8,6 +8,7 @@
 enum { RULE_MIN = 100, RULE_THICK = 14, LETTER_MIN = 6, LETTER_MAX = 120, LETTERS_LOW = 22 };
 enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
 enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
+enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21 };
 
 /* Tells whether the light is uneven: little of the picture is really white. */
 static bool is_photo(PIX *grey)
@@ -24,6 +25,17 @@ static bool is_photo(PIX *grey)
     }
     numaDestroy(&histogram);
     return bright < all * 0.5;
+}
+
+/* Returns a picture whose paper is white everywhere, as what is painted over: Tesseract would take
+ * grey paper beside white areas for ink. NULL: it can't be made. */
+static PIX *even_light(PIX *grey)
+{
+    PIX *even = pixBackgroundNormSimple(grey, NULL, NULL); /* paper is 200 then */
+
+    if (even)
+        pixGammaTRC(even, even, 1.0F, EVEN_BLACK, EVEN_WHITE);
+    return even;
 }
 
 static PIX *dark_of(PIX *grey)
@@ -93,6 +105,23 @@ static void paint_patterns(PIX *grey, PIX *dark)
     }
     boxaDestroy(&parts);
     pixDestroy(&closed);
+}
+
+/* Paints over what is dark around the label: on a black page nothing would be found. Rules that
+ * reach it are thin, and stay. */
+static void paint_surroundings(PIX *grey, PIX *dark)
+{
+    PIX *thick = pixOpenBrick(NULL, dark, THICK, THICK),
+        *around = thick ? pixExtractBorderConnComps(thick, 8) : NULL,
+        *grown = around ? pixDilateBrick(NULL, around, THICK / 2, THICK / 2) : NULL;
+
+    if (grown) {
+        pixSetMasked(grey, grown, 255);
+        pixSubtract(dark, dark, grown);
+    }
+    pixDestroy(&grown);
+    pixDestroy(&around);
+    pixDestroy(&thick);
 }
 
 /* Finds the rules of one direction, notes and paints them. */
@@ -187,11 +216,13 @@ bool shot_clean(struct shot *s)
     pixDestroy(&s->clean);
     s->found.head.n_rules = 0;
     s->found.head.photo = is_photo(s->work);
-    grey = s->found.head.photo ? pixBackgroundNormSimple(s->work, NULL, NULL) : NULL;
+    grey = s->found.head.photo ? even_light(s->work) : NULL;
     if (!grey)
         grey = pixCopy(NULL, s->work);
     dark = grey ? dark_of(grey) : NULL;
     if (dark) {
+        if (s->found.head.photo)
+            paint_surroundings(grey, dark);
         paint_codes(s, grey, dark);
         paint_patterns(grey, dark);
         straighten(s, &grey, &dark);

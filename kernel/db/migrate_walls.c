@@ -11,12 +11,14 @@
 
 static const char outside_sql[] = QUERY_OUTSIDE_SCHEMA;
 
-/* The counts are those of the session since it last reported them, so only their change tells. */
-static const char rows_sql[] = "SELECT relid::regclass::text, n_tup_ins + n_tup_upd + n_tup_del "
-                               "FROM pg_stat_xact_all_tables WHERE n_tup_ins + "
-                               "n_tup_upd "
-                               "+ n_tup_del > 0 AND schemaname NOT IN ($1::text, 'pg_catalog', "
-                               "'pg_toast', 'information_schema') ORDER BY 1";
+/* The counts are those of the session since it last reported them, so only their change tells. The
+ * catalogues are among them, and say so in the third column. */
+static const char rows_sql[] =
+    "SELECT c.oid::regclass::text, c.n, s.nspname = 'pg_catalog' FROM (SELECT oid, relnamespace, "
+    "pg_stat_get_xact_tuples_inserted(oid) + pg_stat_get_xact_tuples_updated(oid) + "
+    "pg_stat_get_xact_tuples_deleted(oid) AS n FROM pg_class WHERE relkind IN "
+    "('r', 't', 'm', 'p')) c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE c.n > 0 "
+    "AND s.nspname NOT IN ($1::text, 'pg_toast', 'information_schema') ORDER BY 1";
 
 PGresult *migrate_rows(PGconn *conn, const char *plugin)
 {
@@ -26,32 +28,49 @@ PGresult *migrate_rows(PGconn *conn, const char *plugin)
 static bool same_count(const PGresult *before, const PGresult *after, int row)
 {
     for (int i = 0; i < PQntuples(before); i++)
-        if (!strcmp(PQgetvalue(before, i, 0), PQgetvalue(after, row, 0)))
+        if (!strcmp(PQgetvalue(before, i, 0), PQgetvalue(after, row, 0)) &&
+            !strcmp(PQgetvalue(before, i, 2), PQgetvalue(after, row, 2)))
             return !strcmp(PQgetvalue(before, i, 1), PQgetvalue(after, row, 1));
     return false;
 }
 
-static bool wrote_nothing(
-    PGconn *conn, const char *plugin, const PGresult *before, struct arena *a, wharf_str *ret_what)
+static bool is_catalogue(const PGresult *rows, int row)
 {
-    PGresult *after = migrate_rows(conn, plugin);
-    bool good = PQresultStatus(after) == PGRES_TUPLES_OK;
-
-    if (!good)
-        *ret_what = arena_printf(a, "could not be judged: %s", PQresultErrorMessage(after));
-    for (int i = 0; good && i < PQntuples(after); i++) {
-        good = same_count(before, after, i);
-        if (!good)
-            *ret_what = arena_printf(a, "writes rows of %s", PQgetvalue(after, i, 0));
-    }
-    PQclear(after);
-    return good;
+    return PQgetvalue(rows, row, 2)[0] == 't';
 }
 
-bool migrate_stayed_home(PGconn *conn, const char *plugin, const PGresult *rows_before,
-    struct arena *a, wharf_str *ret_what)
+/* Tells whether no rows of others were written. */
+static bool wrote_nothing(
+    const PGresult *before, const PGresult *after, struct arena *a, wharf_str *ret_what)
 {
-    PGresult *r = PQexecParams(conn, outside_sql, 1, NULL, &plugin, NULL, NULL, 0);
+    for (int i = 0; i < PQntuples(after); i++) {
+        if (is_catalogue(after, i) || same_count(before, after, i))
+            continue;
+        *ret_what = arena_printf(a, "writes rows of %s", PQgetvalue(after, i, 0));
+        return false;
+    }
+    return true;
+}
+
+/* Returns the catalogues that were written, as an array of PostgreSQL: their names need no
+ * quotes. */
+static const char *catalogues_written(
+    const PGresult *before, const PGresult *after, struct arena *a)
+{
+    const char *names = "";
+
+    for (int i = 0; i < PQntuples(after); i++) {
+        if (is_catalogue(after, i) && !same_count(before, after, i))
+            names = arena_printf(a, "%s%s%s", names, *names ? "," : "", PQgetvalue(after, i, 0)).p;
+    }
+    return arena_printf(a, "{%s}", names).p;
+}
+
+static bool changed_nothing(
+    PGconn *conn, const char *plugin, const char *catalogues, struct arena *a, wharf_str *ret_what)
+{
+    const char *args[] = {plugin, catalogues};
+    PGresult *r = PQexecParams(conn, outside_sql, 2, NULL, args, NULL, NULL, 0);
     bool home = PQresultStatus(r) == PGRES_TUPLES_OK && !PQntuples(r);
 
     if (PQresultStatus(r) != PGRES_TUPLES_OK)
@@ -59,7 +78,23 @@ bool migrate_stayed_home(PGconn *conn, const char *plugin, const PGresult *rows_
     else if (!home)
         *ret_what = arena_dupz(a, PQgetvalue(r, 0, 0));
     PQclear(r);
-    return home && wrote_nothing(conn, plugin, rows_before, a, ret_what);
+    return home;
+}
+
+bool migrate_stayed_home(PGconn *conn, const char *plugin, const PGresult *rows_before,
+    struct arena *a, wharf_str *ret_what)
+{
+    PGresult *after = migrate_rows(conn, plugin);
+    bool good = PQresultStatus(after) == PGRES_TUPLES_OK;
+
+    if (!good)
+        *ret_what = arena_printf(a, "could not be judged: %s", PQresultErrorMessage(after));
+    else
+        good = changed_nothing(
+                   conn, plugin, catalogues_written(rows_before, after, a), a, ret_what) &&
+               wrote_nothing(rows_before, after, a, ret_what);
+    PQclear(after);
+    return good;
 }
 
 /* ---- files without a transaction ---- */

@@ -85,10 +85,9 @@ static int term_descriptor(void)
 
 /* Tells whether the schema is current. *ret_lost: the database went away meanwhile, which says
  * nothing of its schema, also when it is back by now. */
-static bool schema_current(struct engine *e, struct registry *r, const char *database,
-    bool *ret_lost, wharf_str *ret_error)
+static bool schema_current(
+    struct engine *e, struct registry *r, PGconn *pg, bool *ret_lost, wharf_str *ret_error)
 {
-    PGconn *pg = PQconnectdb(database);
     const struct plugin_migration *list;
     struct buf out;
     bool ok = false;
@@ -101,17 +100,15 @@ static bool schema_current(struct engine *e, struct registry *r, const char *dat
         buf_done(&out);
     }
     *ret_lost = PQstatus(pg) != CONNECTION_OK;
-    PQfinish(pg);
     return ok;
 }
 
 /* Reads the key of cursors. Secrets of the installation are made by the first process that looks
  * for them. */
-static bool read_cursor_key(struct engine *e, const char *database)
+static bool read_cursor_key(struct engine *e, PGconn *pg)
 {
     unsigned char fresh[32];
     char hex[65];
-    PGconn *pg = PQconnectdb(database);
     const char *values[1] = {hex};
     PGresult *r;
     bool ok;
@@ -131,19 +128,16 @@ static bool read_cursor_key(struct engine *e, const char *database)
         e->cursor_key[i] = (unsigned char)strtoul(two, NULL, 16);
     }
     PQclear(r);
-    PQfinish(pg);
     return ok;
 }
 
 /* Looks whether this machine has the master key of the database; without it secrets are
  * unavailable, and all else is served. Returns false when the database does not answer. */
-static bool check_master_key(struct engine *e, const char *database)
+static bool check_master_key(struct engine *e, PGconn *pg)
 {
     char id[SECRET_KEY_ID + 1];
-    PGconn *pg = PQconnectdb(database);
     enum master_key_state state = master_key_take(pg, id);
 
-    PQfinish(pg);
     e->secrets_wrong = master_key_wrong(state);
     if (e->secrets_wrong) {
         log_error(state == MASTER_KEY_MISSING ? "secrets.key_missing" : "secrets.key_differs",
@@ -153,6 +147,25 @@ static bool check_master_key(struct engine *e, const char *database)
         secret_disable();
     }
     return state != MASTER_KEY_UNKNOWN;
+}
+
+/* Asks all that must be known before anything is started, on one connection. Returns 0, or the
+ * exit code after it told why. */
+static int ask_first(struct engine *e, struct registry *r, const struct worker_boot *boot)
+{
+    PGconn *pg = PQconnectdb(boot->database);
+    wharf_str why = {"", 0};
+    bool lost = false;
+    int code = 0;
+
+    if (!schema_current(e, r, pg, &lost, &why))
+        code = lost ? no_database(boot) : not_ready(boot, why);
+    else if (!secret_load(e->config, e->arena, &why))
+        code = not_ready(boot, why);
+    else if (!read_cursor_key(e, pg) || !check_master_key(e, pg))
+        code = no_database(boot);
+    PQfinish(pg);
+    return code;
 }
 
 static const char *module_of(const struct route *r)
@@ -330,6 +343,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     struct notifier *notifier;
     wharf_str why = {"", 0};
     bool lost = false;
+    int code;
     /* before any thread, so that all of them leave these signals to it */
     int term_fd = term_descriptor();
 
@@ -356,12 +370,9 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     crash_thread(&boot->board->workers[boot->slot].activities[0]);
     if (!database_answers(boot->database))
         return no_database(boot);
-    if (!schema_current(e, r, boot->database, &lost, &why))
-        return lost ? no_database(boot) : not_ready(boot, why);
-    if (!secret_load(config, a, &why))
-        return not_ready(boot, why);
-    if (!read_cursor_key(e, boot->database) || !check_master_key(e, boot->database))
-        return no_database(boot);
+    code = ask_first(e, r, boot);
+    if (code)
+        return code;
     if (boot->kind != WORKER_JOB) /* whose listener has no API */
         e->openapi = openapi_build(e);
     count_routes(e, boot->board);

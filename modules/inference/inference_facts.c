@@ -167,6 +167,8 @@ static const wharf_json *facts_barcodes(wharf_req *req, const struct reading *r)
         const struct label_code *c = &r->label->codes[i];
         bool sent = c->source == LABEL_REQUEST;
 
+        if (!inference_text->is_text(c->value)) /* bytes that JSON can't hold */
+            continue;
         W->json->open(out, NULL, '{');
         W->json->put(out, "value", val_text(c->value));
         W->json->put(out, "symbology", val_text(z(c->symbology)));

@@ -3,10 +3,18 @@
 Most values that tests look at are right, and python3-jsonschema takes longer to say so than the server takes to answer. python3-fastjsonschema
 makes a Python function of a schema; what that function accepts is right. Whatever it refuses, and schemas with words that it does not know,
 python3-jsonschema judges: it knows JSON Schema 2020-12 and says where the fault is.
+
+Making such a function takes a tenth of a second, and many processes of a run want the same ones: where WHARF_TEST_PLACE names a folder they are kept
+there, as Python keeps its modules.
 """
 import functools
+import hashlib
 import json
+import marshal
+import os
+import pathlib
 import re
+import sys
 
 import fastjsonschema
 import jsonschema
@@ -15,7 +23,7 @@ import jsonschema
 COMPARED = {"$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maximum",
             "maxItems", "maxLength", "maxProperties", "minimum", "minItems", "minLength", "minProperties", "multipleOf", "not", "oneOf", "pattern",
             "properties", "propertyNames", "required", "type", "uniqueItems"}
-SAID = {"$comment", "$schema", "default", "deprecated", "description", "discriminator", "examples", "readOnly", "title", "writeOnly"}
+SAID = {"$comment", "$id", "$schema", "default", "deprecated", "description", "discriminator", "examples", "readOnly", "title", "writeOnly"}
 WHERE = "#/components/schemas/"
 FORMATS = jsonschema.FormatChecker()
 
@@ -52,25 +60,58 @@ def plain(schema, shared, used):
     return kept
 
 
+def kept(kind, text, make):
+    """The bytes that make() answers for the text, asked once in the folder of the run; they are not None."""
+    place = os.environ.get("WHARF_TEST_PLACE")
+    if not place:
+        return make()
+    file = pathlib.Path(place) / kind / hashlib.sha256((sys.version + fastjsonschema.VERSION + text).encode()).hexdigest()
+    if file.exists():
+        return file.read_bytes()
+    made = make()
+    file.parent.mkdir(exist_ok=True)
+    whole = file.with_name(f"{file.name}.{os.getpid()}")  # another process may make the same one
+    whole.write_bytes(made)
+    whole.rename(file)
+    return made
+
+
 @functools.lru_cache(maxsize=400)  # one takes half a megabyte
 def compiled(text):
     formats = {name: functools.partial(FORMATS.conforms, format=name) for name in set(re.findall(r'"format": "([^"]+)"', text))}
-    return fastjsonschema.compile(json.loads(text), use_default=False, formats=formats)
+
+    def make():
+        source = fastjsonschema.compile_to_code(json.loads(text), use_default=False, formats=formats)
+        return marshal.dumps(compile(source, "<schema>", "exec"))
+    made = {}
+    exec(marshal.loads(kept("schemas", text, make)), made)
+    return functools.partial(made["validate"], custom_formats=formats)
+
+
+@functools.lru_cache(maxsize=None)
+def check_schema(text):
+    """Raises when the text is no JSON Schema 2020-12."""
+    def make():
+        jsonschema.Draft202012Validator.check_schema(json.loads(text))
+        return b"fine"
+    kept("schemas-checked", text, make)
 
 
 class Schema:
     """One schema. shared: those that it refers to by #/components/schemas/NAME."""
 
     def __init__(self, schema, shared=None):
-        self.slow = jsonschema.Draft202012Validator(
-            schema, resolver=jsonschema.RefResolver("", {"components": {"schemas": shared or {}}}), format_checker=FORMATS)
-        self.fast = None
+        self.schema, self.shared, self.fast = schema, shared or {}, None
         try:
             used = {}
-            own = plain(schema, shared or {}, used)
+            own = plain(schema, self.shared, used)
             self.fast = compiled(json.dumps({**own, "components": {"schemas": used}}, sort_keys=True))
         except Unknown:
             pass
+
+    @functools.cached_property
+    def slow(self):
+        return jsonschema.Draft202012Validator(self.schema, resolver=jsonschema.RefResolver("", {"components": {"schemas": self.shared}}), format_checker=FORMATS)
 
     def faults(self, value):
         """What is wrong with the value, and where: an empty list if nothing."""

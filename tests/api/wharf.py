@@ -10,9 +10,7 @@ status of all answers (tools/reached.py).
 """
 import contextlib
 import ctypes
-import fcntl
 import functools
-import hashlib
 import http.client
 import json
 import os
@@ -29,14 +27,15 @@ import time
 import urllib.parse
 import weakref
 
-import jsonschema
 import psycopg2
 import pytest
 import requests
 
 import everything
+import prepared
+import sender
 from noted import note_answer
-from schema_check import Schema
+from schema_check import Schema, check_schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
@@ -67,32 +66,6 @@ PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
 
 # Seconds that a test waits for what must come: enough for a busy machine. Nothing is measured by it.
 WAIT = 300
-
-
-def prepare(folder, args):
-    """What a first start makes - a database with the tables of these modules - is three quarters of a start. It is kept, when it is asked for
-    the second time, and unpacked from then on. Nothing but the modules is looked at: what else `args` say is said at each start."""
-    place = pathlib.Path(os.environ["WHARF_TEST_PLACE"]) / "prepared"
-    modules = list(args[args.index("--modules"):][:2]) if "--modules" in args else []
-    files = [PROGRAM, *(BUILD / "modules").glob("*.so"), *(pathlib.Path(p) for p in "".join(modules[1:]).split(",") if p.endswith(".so"))]
-    place.mkdir(exist_ok=True)
-    kept = place / (hashlib.sha256(repr((modules, [(str(f), f.stat().st_mtime_ns) for f in sorted(files)])).encode()).hexdigest()[:24] + ".tar.zst")
-    with open(kept.with_suffix(".lock"), "a+b") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not lock.tell():
-            lock.write(b"asked for once\n")
-            return
-        if not kept.exists():
-            begun = place / (kept.name + ".d")
-            shutil.rmtree(begun, ignore_errors=True)  # of who was killed in the midst of it
-            begun.mkdir()
-            Server(*modules, "--set", "tls.certificate=", folder=begun).end()  # plain: the test may trust a certificate of its own
-            everything.forget(begun)
-            for name in ("out", "ready.json", "wharf.log", "access.log", "postgresql.log", "lock"):
-                (begun / name).unlink(missing_ok=True)
-            subprocess.run(f"tar -C '{begun}' -cf - . | zstd -1 -q -f -o '{kept}'", shell=True, check=True)
-            shutil.rmtree(begun)
-    subprocess.run(f"zstd -dcq '{kept}' | tar -C '{folder}' -xf -", shell=True, check=True)
 
 
 def process_state(pid):
@@ -173,7 +146,7 @@ class Server:
         own_key = any(a.startswith("master_key") for a in args)
         own_files = any(str(a).startswith(("blob.dir=", "blob.driver=")) for a in args)  # a database that was made before knows the mark of its own folder
         if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env or own_key or own_files):
-            prepare(self.folder, args)
+            prepared.prepare(self.folder, args, [PROGRAM, *(BUILD / "modules").glob("*.so")], Server)
         os.chmod(self.folder, 0o711)
         if everything.ON:
             args = [*args, *everything.arguments(args, self.folder, ROOT / "schemas", limits, beside.folder if beside else self.folder)]
@@ -367,7 +340,7 @@ class Server:
                     continue  # of a plugin that is left out here, or that only another server on this database has
                 r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=WAIT)
                 assert r.status_code == 200, f"an event of the undeclared type {type}"
-                jsonschema.Draft202012Validator.check_schema(r.json())
+                check_schema(r.text)
                 validators[type] = Schema(r.json())
             faults = validators[type].faults(data)
             assert not faults, f"event {type}: {faults[0]} of {json.dumps(data)[:2000]}"
@@ -517,8 +490,8 @@ class Client:
     """Requests with one key. Every answer is checked; `expect` is the status that must come."""
 
     def __init__(self, server, key):
-        self.server, self.key, self.http = server, key, requests.Session()
-        server.sessions.add(self.http)
+        self.server, self.key, self.http, self.sender = server, key, requests.Session(), sender.Sender()
+        server.sessions |= {self.http, self.sender}
         self.http.verify = os.environ.get("REQUESTS_CA_BUNDLE", True)  # prepared requests don't look there
 
     def request(self, method, path, body=None, expect=None, headers=None, data=None, key=True, check=True):
@@ -528,11 +501,9 @@ class Client:
             h["Content-Type"] = "application/json"
         h.update(headers or {})
         h, data = everything.headers(h, data)
-        req = requests.Request(method, self.server.base, headers=h, data=data).prepare()
-        req.url = self.server.base + path  # as written: requests would quote and tidy it
         end = time.monotonic() + WAIT
         while True:
-            r = self.http.send(req, timeout=WAIT, allow_redirects=False)
+            r = self.send(method, path, h, data)
             answer = self.checked(method, path, r, h) if check else Answer(r, r.json() if r.content else None)
             # A server whose cells get no processor in time answers 503: a client tries again. Drawing steps back for other work, so this is usual on a busy machine.
             if expect in (None, 503) or answer.status != 503 or answer.code != "overloaded" or not path.startswith("/v1/templates") or time.monotonic() > end:
@@ -541,6 +512,14 @@ class Client:
         if expect is not None and answer.status != expect:
             raise Problem(f"{method} {path}: {answer!r}, not {expect}\n{json.dumps(body)[:2000]}")
         return answer
+
+    def send(self, method, path, headers, data):
+        """The answer as `requests` has it. The path goes as it is written."""
+        if sender.can_send(self.server.base, data):
+            return self.sender.send(method, self.server.base, path, headers, data, WAIT)
+        req = requests.Request(method, self.server.base, headers=headers, data=data).prepare()
+        req.url = self.server.base + path  # requests would quote and tidy it
+        return self.http.send(req, timeout=WAIT, allow_redirects=False)
 
     def checked(self, method, path, r, sent):
         check_headers(r, "SVC-API-KEY" in sent)

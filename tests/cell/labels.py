@@ -1,7 +1,8 @@
 """Shipping labels that are made for tests: drawn by zint and Pillow, nothing of them is of a real parcel."""
 import io, subprocess, tempfile, pathlib
 
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
+import numpy
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 FONTS = pathlib.Path("/usr/share/fonts/truetype/dejavu")
 ZINT = {"code128": "CODE128", "code39": "CODE39", "itf": "C25INTER", "ean13": "EANX", "qr": "QRCODE", "datamatrix": "DATAMATRIX", "pdf417": "PDF417", "maxicode": "MAXICODE", "aztec": "AZTEC",
@@ -66,12 +67,25 @@ def turned(picture, degrees):
     return picture.rotate(-degrees, expand=True)
 
 
-def photo(picture, degrees=2.0, blur=1.2, scale=2.4):
-    """As a camera sees it: larger, askew, unsharp, on a table, in light that falls off."""
+def photo(picture, degrees=2.0, blur=1.2, scale=2.4, ground=110):
+    """As a camera sees it: larger, askew, unsharp, on a table as light as `ground`, in light that falls off."""
     big = picture.resize((int(picture.width * scale), int(picture.height * scale)), Image.BICUBIC)
-    table = Image.new("L", (int(big.width * 1.3), int(big.height * 1.25)), 110)
+    table = Image.new("L", (int(big.width * 1.3), int(big.height * 1.25)), ground)
     table.paste(big, ((table.width - big.width) // 2, (table.height - big.height) // 2))
-    table = table.rotate(degrees, Image.BICUBIC, fillcolor=110).filter(ImageFilter.GaussianBlur(blur))
+    table = table.rotate(degrees, Image.BICUBIC, fillcolor=ground).filter(ImageFilter.GaussianBlur(blur))
     light = Image.linear_gradient("L").resize(table.size).point(lambda v: 150 + v * 90 // 255)
     black = Image.new("L", table.size, 0)
     return Image.composite(table, black, light)
+
+
+def grainy(picture, strength):
+    """With the grain of a scanner or a camera; the same each time."""
+    chance = numpy.random.Generator(numpy.random.PCG64(5))
+    grain = Image.fromarray(numpy.clip(128 + strength * chance.standard_normal((picture.height, picture.width)), 0, 255).astype(numpy.uint8))
+    return ImageChops.add(picture, grain, 1, -128)
+
+
+def scan(picture, grow, degrees, grain):
+    """As a scanner sees it: a little unsharp, askew, grey."""
+    big = picture.resize((int(picture.width * grow), int(picture.height * grow)), Image.BICUBIC).filter(ImageFilter.GaussianBlur(0.5 * grow))
+    return grainy(big.rotate(degrees, Image.BICUBIC, expand=True, fillcolor=255).point(lambda v: 18 + v * 210 // 255), grain)

@@ -93,6 +93,14 @@ def test_barcodes(tmp_path, kind, value):
         assert (one["width"], one["height"]) == PAGE.size
 
 
+def test_barcodes_in_noise(tmp_path):
+    """Grey paper and grain, as scanners leave them, in several sizes, and in a photograph: all codes, not only one that is easy."""
+    page = labels.label(labels.code("code128", "42098028", 3, 90))
+    pages = [labels.scan(page, grow, degrees, grain) for grow in (1, 1.25, 1.48) for degrees, grain in ((0, 4), (1.5, 5), (1.5, 9))] + [labels.grainy(labels.photo(page), 9)]
+    for one in read_many(tmp_path, [labels.bytes_of(p, "JPEG", quality=90) for p in pages]):
+        assert one["status"] == "ok" and values(one) == [TRACKED, ("code128", "42098028")], one
+
+
 def test_nothing_that_is_not_there(tmp_path):
     """No barcode of text, of noise, or of one whose middle is missing."""
     torn = PAGE.copy()
@@ -125,6 +133,20 @@ def test_words_that_are_unsharp_or_askew(tmp_path):
     for page in (blurred, PAGE.rotate(2.5, Image.BICUBIC, expand=True, fillcolor=255), labels.photo(PAGE), labels.turned(labels.photo(PAGE, -3), 90)):
         said = read(tmp_path, labels.bytes_of(page, "JPEG", quality=80), CODES | TEXT)
         assert values(said) == [TRACKED] and said["lines"] == LINES, said
+
+
+def test_words_on_grey_paper(tmp_path):
+    """Barcodes and rules are painted white, much of the page here; the paper around them is no ink."""
+    page = labels.label(labels.code("code128", "42098028", 4, 300))
+    for grow in (1, 1.48):
+        said = read(tmp_path, labels.bytes_of(labels.scan(page, grow, 0, 3), "JPEG", quality=90), CODES | TEXT)
+        assert said["photo"] == 1 and len(said["codes"]) == 2 and set(labels.RECIPIENT) <= set(said["lines"]), said["lines"]
+
+
+@pytest.mark.parametrize("ground", [20, 50, 80])
+def test_words_on_a_dark_table(tmp_path, ground):
+    said = read(tmp_path, labels.bytes_of(labels.photo(PAGE, ground=ground), "JPEG", quality=80), CODES | TEXT)
+    assert values(said) == [TRACKED] and said["lines"] == LINES and len(said["rules"]) >= 3, said
 
 
 def test_words_beside_a_code_that_is_not_read(tmp_path):

@@ -1,10 +1,12 @@
 /* once.c - has a definition drawn by a real `draw` cell, as the server does:
  *
  *   draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]
+ *   draw-once --list FILE CELLS FORMAT
  *
  * FORMAT is 1 to 4 (services/render/draw_wire.h). The drawing goes to OUT, the report to standard
  * output, and before it a line that says how the run ended. Before all may stand: --times N (as
- * often, by one process of one owner), --limit MS (for each; 60,000). */
+ * often, by one process of one owner), --limit MS (for each; 60,000). A list has a line for each
+ * drawing: OUT, a tab, the request; one process draws them all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,31 +120,84 @@ static void run(
     cell_run_end(r);
 }
 
-int main(int argc, char **argv)
+struct wish {
+    const char *list; /* NULL: one drawing, of files */
+    long times, limit_ms;
+};
+
+/* Draws what is asked for on the command line. */
+static void run_files(
+    struct cell_pool *pool, const struct wish *wish, uint32_t format, int argc, char **argv)
 {
-    struct draw_call head = {0};
-    struct cell_kind kind = host_draw_kind;
-    struct cell_pool *pool;
-    char *paths[BLOBS];
-    long times = 1, limit_ms = 60000;
+    struct draw_call head = {.format = format};
+    char *paths[BLOBS] = {argv[3]};
     int fd, n = 1;
 
-    for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2)
-        *(strcmp(argv[1], "--times") == 0 ? &times : &limit_ms) = strtol(argv[2], NULL, 10);
-    if (argc < 5) {
-        fprintf(stderr, "draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]\n");
-        return 2;
-    }
-    paths[0] = argv[3];
-    head.format = (uint32_t)strtoul(argv[2], NULL, 10);
     for (int i = 5; i < argc && n < BLOBS; i++)
         paths[n++] = argv[i];
     fd = wish_file(paths, n, &head);
-    kind.max = kind.min; /* one process for all times */
+    for (long i = 0; i < wish->times; i++)
+        run(pool, fd, &head, argv[4], wish->limit_ms);
+    close(fd);
+}
+
+/* Draws the lines of a list: the file to write, a tab, the request. */
+static void run_list(struct cell_pool *pool, const struct wish *wish, uint32_t format)
+{
+    FILE *list = fopen(wish->list, "r");
+    char *line = NULL;
+    size_t room = 0;
+
+    if (!list) {
+        fprintf(stderr, "%s can't be read\n", wish->list);
+        exit(2);
+    }
+    while (getline(&line, &room, list) > 0) {
+        char *request = strchr(line, '\t');
+        struct draw_call head = {.format = format};
+        int fd = memfd_create("draw", 0);
+
+        if (!request) {
+            fprintf(stderr, "a line of %s has no tab between file and request\n", wish->list);
+            exit(2);
+        }
+        *request++ = 0;
+        head.request = strcspn(request, "\n");
+        put(fd, request, head.request);
+        run(pool, fd, &head, line, wish->limit_ms);
+        close(fd);
+    }
+    free(line);
+    fclose(list);
+}
+
+int main(int argc, char **argv)
+{
+    struct cell_kind kind = host_draw_kind;
+    struct wish wish = {.times = 1, .limit_ms = 60000};
+    struct cell_pool *pool;
+    uint32_t format;
+
+    for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2) {
+        if (strcmp(argv[1], "--list") == 0)
+            wish.list = argv[2];
+        else
+            *(strcmp(argv[1], "--times") == 0 ? &wish.times : &wish.limit_ms) = strtol(
+                argv[2], NULL, 10);
+    }
+    if (argc < (wish.list ? 3 : 5)) {
+        fprintf(stderr, "draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]\n"
+                        "draw-once --list FILE CELLS FORMAT\n");
+        return 2;
+    }
+    format = (uint32_t)strtoul(argv[2], NULL, 10);
+    kind.max = kind.min; /* one process for all */
     kind.log_fd = STDERR_FILENO;
     pool = cell_pool_new(&kind, argv[1]);
-    while (times-- > 0)
-        run(pool, fd, &head, argv[4], limit_ms);
+    if (wish.list)
+        run_list(pool, &wish, format);
+    else
+        run_files(pool, &wish, format, argc, argv);
     cell_pool_free(pool);
     return 0;
 }

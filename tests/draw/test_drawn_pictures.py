@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageFilter
 
 from drawing import NOW, PNG, draw_many
 
@@ -20,19 +20,19 @@ NEAR, ODD = 24, 1
 FOLDER_MAX = 1 << 20
 
 
-def draw_picture(name, folder):
-    body = json.loads((DEFINITIONS / f"{name}.json").read_text())
+def draw_picture(name, folder, **more):
+    body = json.loads((DEFINITIONS / f"{name}.json").read_text()) | more
     made = draw_many(folder, {"now": NOW, "body": body, "page": body.get("page", 1)}, form=PNG)[0]
     assert made.verdict == 0 and not made.report["element_errors"], (made.reason, made.report)
     return Image.open(io.BytesIO(made.bytes)).convert("RGB")
 
 
-def difference(a, b):
-    """How many of a thousand dots differ by more than NEAR in one of their colors."""
+def difference(a, b, near=NEAR):
+    """How many of a thousand dots differ by more than `near` in one of their colors."""
     if a.size != b.size:
         return 1000
     red, green, blue = ImageChops.difference(a, b).split()
-    odd = sum(ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()[NEAR + 1:])
+    odd = sum(ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()[near + 1:])
     return 1000 * odd / (a.width * a.height)
 
 
@@ -40,6 +40,14 @@ def difference(a, b):
 def test_a_definition_looks_as_it_did(tmp_path, name):
     kept = Image.open(PICTURES / f"{name}.png").convert("RGB")
     assert difference(draw_picture(name, tmp_path), kept) <= ODD
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_definition_looks_the_same_at_three_times_the_density(tmp_path, name):
+    """Printers have 203, 300 and 600 dots per inch: what stands in points stands there, too. Both are blurred, so that only places and sizes count."""
+    as_kept = Image.open(PICTURES / f"{name}.png").convert("RGB")
+    dense = draw_picture(name, tmp_path, dpi=72 * 3).resize(as_kept.size, Image.BOX)
+    assert difference(as_kept.filter(ImageFilter.BoxBlur(2)), dense.filter(ImageFilter.BoxBlur(2)), 2 * NEAR) <= ODD
 
 
 def test_a_picture_that_differs_is_seen(tmp_path):

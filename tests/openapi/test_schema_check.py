@@ -62,3 +62,21 @@ def test_nothing_wrong_passes(server):
             assert (not faults) == judge.is_valid(value), (operation, faults, value)
             right, wrong = right + (not faults), wrong + bool(faults)
     assert right > 1000 and wrong > 5000, (right, wrong)
+
+
+def test_nothing_wrong_passes_of_events(server):
+    """What an event tells of a row is judged in the same way: the data of each type, taken from the examples of its resource, right and altered."""
+    shown = {e["answer"]["data"]["object"]: e["answer"]["data"] for e in stories.all_kept().values()
+             if isinstance(e.get("answer"), dict) and isinstance(e["answer"].get("data"), dict) and isinstance(e["answer"]["data"].get("object"), str)}
+    types = server.http.get(server.base + "/v1/events/types", headers={"SVC-API-KEY": server.demo_key}).json()["data"]
+    r, right, wrong = random.Random(7), 0, 0
+    for type in types:
+        schema = server.http.get(server.base + type["schema"]).json()
+        quick, judge = Schema(schema), jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+        assert quick.fast, f"only jsonschema judges {type['type']}"
+        data = {k: v for k, v in shown.get(type["resource_type"], {"object": type["resource_type"]}).items() if k in schema["properties"]}
+        for value in [data] + [altered(data, r) for _ in range(20)]:
+            faults = quick.faults(value)
+            assert (not faults) == judge.is_valid(value), (type, faults, value)
+            right, wrong = right + (not faults), wrong + bool(faults)
+    assert right > 300 and wrong > 1000, (right, wrong)
