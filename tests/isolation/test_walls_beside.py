@@ -266,13 +266,13 @@ def newest_event(client):
     return max((e for e in client.get("/v1/events?limit=100").data if e["sequence"]), key=lambda e: e["sequence"], default=None)
 
 
-def test_streams_tell_only_what_the_key_may_see(walls):
+@pytest.mark.parametrize("query,headers", [("", {}), ("?from=0", {}), ("", {"Last-Event-ID": "1"})])  # together they would be more than an organization may have
+def test_streams_tell_only_what_the_key_may_see(walls, query, headers):
     """Open streams from now, from the beginning and resumed, of each key, while all rows of all places change."""
     found = {p for p, m, op in operations(walls) if m == "get" and "text/event-stream" in json.dumps(op["responses"])}
     assert found == {"/v1/events/stream", STATION_STREAM}, "a stream that no test listens to"
     before = {name: newest_event(client)["sequence"] for name, client in walls.admin.items()}
-    streams = [(who, Heard(who, "/v1/events/stream" + query, headers)) for who in with_area(walls, ["events"])
-               for query, headers in (("", {}), ("?from=0", {}), ("", {"Last-Event-ID": "1"}))]
+    streams = [(who, Heard(who, "/v1/events/stream" + query, headers)) for who in with_area(walls, ["events"])]
     assert change_all(walls) > 30
     walls.settle()
     problems, heard = [], 0
@@ -281,7 +281,8 @@ def test_streams_tell_only_what_the_key_may_see(walls):
         until(lambda: not newest or newest["sequence"] <= before[who.org] or newest["id"] in stream.text)  # noqa: B023
         heard += "event:" in stream.text
         check(walls, who, "stream", stream.text, problems)
-    assert heard > 20, heard
+        stream.r.close()
+    assert heard > 7, heard
     assert not problems, told(problems)
 
 
