@@ -121,6 +121,10 @@ BREAKAGES = {
     "files.checksums": [(damage, "is damaged: its bytes have another hash")],
     "files.damaged": [("UPDATE wharf.file SET damage = 'lost', damage_told = 'lost', read_at = now() WHERE id = (SELECT min(id) FROM wharf.file WHERE state = 'stored') RETURNING id", r"its bytes are lost, as was seen at .* \([0-9a-f]{64}\)")],
     "files.objects": [(lose, r"its bytes are not in the store \([0-9a-f]{64}\)")],
+    "inference.reading_contacts": [(f"UPDATE inference.shipping_label SET recipient_contact_id = 'ctct_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL')} RETURNING id",
+                                    "names the contacts ctct_gone and null, and its parties others")],
+    "inference.reading_trackers": [(f"UPDATE inference.shipping_label SET tracker_id = 'track_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL', skip=1)} RETURNING id",
+                                    "has the tracker track_gone, and is error")],
     "integrations.requests_waiting": [
         ("UPDATE integrations.outgoing SET status = 'pending' WHERE id = (SELECT min(id) FROM integrations.outgoing WHERE status <> 'pending') RETURNING id", "is pending, and does not wait to be made"),
         ("INSERT INTO integrations.waiting (organization_id, id, created_at, integration_id, event_id, next_attempt_at) SELECT organization_id, id, created_at, integration_id, event_id, 'infinity'"

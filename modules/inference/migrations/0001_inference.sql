@@ -33,7 +33,7 @@ CREATE TABLE inference.shipping_label (
     invoice_number text,
     rma_number text,
     reference_number text,
-    account_id text,
+    account_id text COLLATE "C",
     "references" jsonb NOT NULL DEFAULT '[]',
     tags jsonb NOT NULL DEFAULT '[]',
     tracker_id text COLLATE "C",
