@@ -236,6 +236,9 @@ static wharf_status contact_match_look(struct search *s)
         struct candidate *x = &s->all[s->n];
 
         contact_match_read_party(s, rows, i, &x->party);
+        if ((s->asked->flags & WHARF_MATCH_AT_LOCATION) && !x->party.here &&
+            json_at(rows, i, C_LOCATIONS))
+            continue;
         label_compare(&s->label, &x->party, &x->c);
         x->score = contact_match_whole(label_relevance(&x->c, false));
         x->v3 = label_relevance(&x->c, true);

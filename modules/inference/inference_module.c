@@ -45,7 +45,7 @@ static wharf_status inference_start(wharf_plugin *self, wharf_req *req)
     inference_image = W->service(self, "wharf.image", 1, 0);
     inference_keys = W->service(self, "wharf.keys", 1, 0);
     inference_text = W->service(self, "wharf.text", 1, 1);
-    inference_contacts = W->service(self, "contacts.match", 1, 1);
+    inference_contacts = W->service(self, "contacts.match", 1, 2);
     inference_places = W->service(self, "locations.directory", 1, 2);
     inference_trackers = W->service(self, "trackers.ops", 1, 0);
     if (merge)

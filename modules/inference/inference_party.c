@@ -175,7 +175,8 @@ wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json
         .phone = json_text(party, "phone"),
         .address = W->json->get(party, "address"),
         .location_id = location,
-        .flags = w->exact ? WHARF_MATCH_EXACT : 0,
+        .flags = (w->exact ? WHARF_MATCH_EXACT : 0U) |
+                 (w->at_location ? WHARF_MATCH_AT_LOCATION : 0U),
         .order = w->order,
         .limit = w->limit,
         .threshold = w->threshold,

@@ -46,7 +46,9 @@ enum wharf_match_default {
     WHARF_MATCH_LIMIT = 5
 };
 enum wharf_match_flag {
-    WHARF_MATCH_EXACT = 1 /* search_fuzziness "0": exact tokens only */
+    WHARF_MATCH_EXACT = 1, /* search_fuzziness "0": exact tokens only */
+    /* contacts of other locations than location_id are left out. Since 1.2 */
+    WHARF_MATCH_AT_LOCATION = 2
 };
 enum wharf_match_order { WHARF_MATCH_PRECEDENCE, WHARF_MATCH_RELEVANCE, WHARF_MATCH_RANK };
 
@@ -67,7 +69,7 @@ typedef struct wharf_match_label {
     uint32_t threshold, tolerance;
 } wharf_match_label;
 
-/* Service "contacts.match", version 1.1: whom a label means (docs/spec/06-inference.md section
+/* Service "contacts.match", version 1.2: whom a label means (docs/spec/06-inference.md section
  * 9). The same label and contact always have the same score; only contacts at locations that the
  * caller reaches are looked at. */
 typedef struct wharf_contacts_match_api {

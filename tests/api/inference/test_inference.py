@@ -181,6 +181,17 @@ def test_a_tie_makes_no_tracker(client):
     assert row["tracker_id"] is None and row["recipient"]["contact_id"] is None and row["status"] == "extracted"
 
 
+def test_contacts_of_the_location(client):
+    """With match.location those of other locations are not meant."""
+    here, there = (client.post("/v1/locations", {"name": n, "address": "1 Main St, Springfield, IL 62701, US"}, expect=201).data["id"] for n in ("Here", "There"))
+    contact(client, "Jane Sample", locations=[there])
+    mine = contact(client, "Jane Sample", locations=[here])
+    wish = {"match": {"location": True}}
+    row = read(client, drawn(), location_id=here, options=wish).data
+    assert (row["recipient"]["contact_id"], [m["id"] for m in row["recipient"]["matches"]]) == (mine, [mine])
+    assert read(client, drawn(), location_id=here).data["recipient"]["matching_decision"]["best_score"] == "tied_above_threshold"
+
+
 def test_matched_again(client):
     row = read(client, drawn(), options={"match": {"throw_recipient_match_error": False}}).data
     jane = contact(client, "Jane Sample")
