@@ -1,0 +1,225 @@
+/* label_place.c - one address of a label (docs/spec/06-inference.md section 8.4): which lines are
+ * one, and its parts. The parts are read as everywhere (spec 02 section 1), by address_parse.h;
+ * here is what a label needs beside it. See label_inside.h. */
+#include <strings.h>
+
+#include "address_parse.h"
+#include "label_inside.h"
+
+enum { PLACE_POSTAL_DIGITS = 3 };
+#define K(kind) ADDRESS_KIND(ADDRESS_##kind)
+
+/* ---- kinds of lines ---- */
+
+bool label_is_country(wharf_str text)
+{
+    const struct country *c;
+    wharf_str t = label_trim(text);
+
+    if (t.n < 2 || t.n > 48 || label_digits(t))
+        return false;
+    c = country_find(t);
+    if (c)
+        return true;
+    /* "UNITED STATES US" */
+    if (t.n > 5 && t.p[t.n - 3] == ' ') {
+        c = country_find((wharf_str){t.p, t.n - 3});
+        return c && !memcmp(t.p + t.n - 2, c->code, 2);
+    }
+    return false;
+}
+
+bool label_is_unit(wharf_str text)
+{
+    struct words t;
+    size_t n;
+
+    if (!words_of(text, &t) || !t.n)
+        return false;
+    n = unit_length(&t, 0, t.n, form_of((wharf_str){"US", 2}));
+    return n == t.n || box_length(&t, 0, t.n) == t.n;
+}
+
+static bool label_ends_street(wharf_str key)
+{
+    for (const char *const *end = address_street_ends; *end; end++) {
+        size_t n = strlen(*end);
+
+        if (key.n >= n && n > 2 && !memcmp(key.p + key.n - n, *end, n))
+            return true;
+    }
+    return false;
+}
+
+bool label_is_street(wharf_str text)
+{
+    struct words t;
+    bool street = false, digit = false;
+
+    if (!words_of(text, &t) || !t.n)
+        return false;
+    if (box_length(&t, 0, t.n))
+        return true;
+    for (size_t i = 0; i < t.n; i++) {
+        digit = digit || t.at[i].digit;
+        street = street || (i && word_is(&t, i, K(STREET), NULL)) ||
+                 (i + 1 < t.n && word_is(&t, i, K(STREET_FIRST), NULL) && !i && t.n > 1 &&
+                     t.at[i].key_n > 2) ||
+                 (t.at[i].key_n > 4 && label_ends_street(key_of(&t, i)));
+    }
+    /* "12 Harbor Avenue", "Hauptstr. 5", "100 Broadway", "Hafenkai 7b" */
+    if (digit && (street || t.at[0].digit || t.at[t.n - 1].digit))
+        return t.n > 1 || street;
+    return unit_length(&t, 0, t.n, form_of((wharf_str){"US", 2})) == t.n;
+}
+
+/* ---- postal codes ---- */
+
+static bool label_has_letter(wharf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= 'A' && s.p[i] <= 'Z') ||
+            (uint8_t)s.p[i] >= 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Tells whether the state has postal codes that begin so; true where nothing is known. */
+static bool label_state_agrees(const struct state *s, wharf_str postal)
+{
+    unsigned digits = 0;
+
+    if (!s || !s->postal[0][1] || postal.n < PLACE_POSTAL_DIGITS)
+        return true;
+    for (size_t i = 0; i < PLACE_POSTAL_DIGITS; i++) {
+        if (postal.p[i] < '0' || postal.p[i] > '9')
+            return true;
+        digits = digits * 10 + (unsigned)(postal.p[i] - '0');
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (digits >= s->postal[i][0] && digits <= s->postal[i][1])
+            return true;
+    }
+    return false;
+}
+
+/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
+static bool label_is_printed_so(wharf_str text, wharf_str postal)
+{
+    for (size_t i = 0; i + postal.n <= text.n; i++) {
+        if (!strncasecmp(text.p + i, postal.p, postal.n))
+            return true;
+    }
+    return false;
+}
+
+/* Takes the text apart after the form of the country. The parts lie in text and room. */
+static bool label_read_as(
+    wharf_str text, wharf_str country, char room[ADDRESS_ROOM], struct label_place *ret)
+{
+    struct address a;
+    const struct state *state;
+
+    address_read(text, country, room, &a);
+    if (!a.postal_code.n || !a.city.n || !label_has_letter(a.city) ||
+        !label_is_printed_so(text, a.postal_code))
+        return false;
+    state = state_find(a.country_code, a.state);
+    *ret = (struct label_place){.line1 = a.line1,
+        .line2 = a.line2,
+        .city = a.city,
+        .state_code = state ? wharf_z(state->code) : wharf_z(""),
+        .postal_code = a.postal_code,
+        .country_code = a.country_code,
+        .country_told = !same(a.country_code, country),
+        .disagrees = !label_state_agrees(state, a.postal_code)};
+    return true;
+}
+
+/* Reads the text with the country's name off its end, where that is a line of its own. */
+static wharf_str label_last_line(wharf_str text, wharf_str *ret_rest)
+{
+    size_t n = text.n;
+
+    while (n && text.p[n - 1] != '\n')
+        n--;
+    *ret_rest = (wharf_str){text.p, n ? n - 1 : 0};
+    return (wharf_str){text.p + n, text.n - n};
+}
+
+static wharf_str label_named_country(wharf_str line)
+{
+    wharf_str t = label_trim(line);
+    const struct country *c = country_find(t);
+
+    if (!c && t.n > 5 && t.p[t.n - 3] == ' ') /* "UNITED STATES US" */
+        c = country_find((wharf_str){t.p, t.n - 3});
+    return c ? (wharf_str){c->code, 2} : wharf_z("");
+}
+
+bool label_place_read(
+    const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret)
+{
+    wharf_str rest, last = label_last_line(text, &rest);
+    wharf_str named = rest.n && label_is_country(last) ? label_named_country(last) : wharf_z("");
+
+    char *room = label_new(env, char, ADDRESS_ROOM);
+
+    if (named.n && label_read_as(rest, named, room, ret)) {
+        ret->country_code = named;
+        ret->country_told = true;
+        return true;
+    }
+    /* five digits before a city may be an address of a country that nothing tells */
+    return label_read_as(text, country, room, ret) || label_read_as(text, wharf_z(""), room, ret);
+}
+
+/* Tells whether a word of it is one of streets. */
+static bool label_names_street(const struct words *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if ((i && word_is(t, i, K(STREET), NULL)) || word_is(t, i, K(STREET_FIRST), NULL) ||
+            (t->at[i].key_n > 4 && label_ends_street(key_of(t, i))))
+            return true;
+    }
+    return false;
+}
+
+/* Tells whether the text is a postal code with letters in it and nothing else: "RG1 1LZ". */
+static bool label_is_code_alone(const struct label_env *env, wharf_str text)
+{
+    char room[ADDRESS_ROOM], line[32] = "Anytown\n";
+    size_t n = strlen(line);
+    struct label_place p;
+
+    if (text.n < 5 || text.n > 10 || !label_has_letter(text) || label_digits(text) < 2)
+        return false;
+    memcpy(line + n, text.p, text.n);
+    return label_read_as((wharf_str){line, n + text.n}, wharf_z(env->country), room, &p) &&
+           !p.line1.n && !p.line2.n && p.city.n == n - 1 && p.postal_code.n >= text.n;
+}
+
+enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
+{
+    char room[ADDRESS_ROOM];
+    struct label_place p;
+    struct words t;
+    bool digit = false;
+
+    if (label_is_code_alone(env, text))
+        return LABEL_ENDS_CODE;
+    if (text.n < 5 || text.n > 80 || !words_of(text, &t) || t.n < 2 || t.n > 9)
+        return LABEL_ENDS_NOTHING;
+    for (size_t i = 0; i < t.n; i++)
+        digit = digit || t.at[i].digit;
+    if (!digit)
+        return LABEL_ENDS_NOTHING;
+    if (label_read_as(text, wharf_z(env->country), room, &p) && !p.line1.n)
+        return LABEL_ENDS_PLACE;
+    if (!label_read_as(text, wharf_z(""), room, &p) || p.line1.n || p.line2.n)
+        return LABEL_ENDS_NOTHING;
+    return p.country_code.n         ? LABEL_ENDS_PLACE
+           : label_names_street(&t) ? LABEL_ENDS_NOTHING
+                                    : LABEL_ENDS_PERHAPS;
+}

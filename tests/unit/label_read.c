@@ -1,0 +1,637 @@
+/* label_read.c - the reader of labels (modules/inference/label.h), rule by rule of
+ * docs/spec/06-inference.md section 8: pictures written as text (tests/labels/label_picture.h) and
+ * the fields that must come out. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "label_picture.h"
+#include "label_world.h"
+#include "wharf/civil.h"
+
+struct label_case {
+    const char *what, *country, *drawn;
+    const char *fields; /* "name=value" lines; "-": there is none */
+};
+
+static int64_t today(void)
+{
+    return wharf_days_of(2026, 3, 12);
+}
+
+static size_t check(struct arena *a, struct label_world *world, const struct label_case *c)
+{
+    wharf_image_read image;
+    struct label_given given;
+    struct label_env env = label_world_env(world, a, c->country, today());
+    struct label l;
+    size_t wrong = 0;
+    char *fields = strdup(c->fields), *rest = fields;
+
+    label_picture_make(a, str_z(c->drawn), &image, &given);
+    label_read(&env, &image, &given, &l);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *is = strchr(line, '=');
+        wharf_str got;
+
+        if (!is)
+            continue;
+        *is = 0;
+        got = label_picture_field(a, &l, line);
+        if (str_eq(got, str_z(is + 1)))
+            continue;
+        print_error("%s: %s is \"%.*s\", not \"%s\"\n", c->what, line, (int)got.n, got.p, is + 1);
+        wrong++;
+    }
+    free(fields);
+    return wrong;
+}
+
+static void check_all(struct arena *a, const struct label_case *cases, size_t n)
+{
+    struct label_world *world = label_world_new();
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < n; i++)
+        wrong += check(a, world, &cases[i]);
+    label_world_free(world);
+    assert_int_equal(wrong, 0);
+}
+
+#define CHECK(cases) check_all(*state, cases, sizeof(cases) / sizeof((cases)[0]))
+
+/* ---- 8.1 barcodes ---- */
+
+#define FEDEX                                                                                      \
+    "!pdf417 [)>\\1e01\\1d0298028\\1d840\\1d019\\1d7712345678900201\\1dFDE\\1d1234567\\1d069\\1d"  \
+    "\\1d1/2\\1d2.50LB\\1dN\\1d4200 Harbor Ave\\1dKenmore\\1dWA\\1dJane Doe\\1e06\\1d11ZNorthern " \
+    "Parts\\1d12Z4255553434\\1d14ZSuite 12\\1d9K77-20451\\1dKPO-9\\1e\\04\n"
+#define UPS_MAXICODE                                                                               \
+    "!maxicode [)>\\1e01\\1d96980280000\\1d840\\1d003\\1d1Z12345671\\1dUPSN\\1d12A34B\\1d069\\1d"  \
+    "\\1d1/1\\1d10\\1dY\\1d4200 HARBOR AVE\\1dKENMORE\\1dWA\\1e\\04\n"
+
+static const struct label_case barcodes_cases[] = {
+    {"PDF417 of FedEx", "US", FEDEX,
+        "tracking_number=771234567890\nprovider_id=fedex\nrecipient.name=Jane Doe\n"
+        "recipient.business=Northern Parts\nrecipient.phone=4255553434\n"
+        "recipient.line1=4200 Harbor Ave\nrecipient.line2=Suite 12\nrecipient.city=Kenmore\n"
+        "recipient.state_code=WA\nrecipient.postal_code=98028\nrecipient.country_code=US\n"
+        "package=1/2\nweight=2.500 lb\nship_date=2026-03-10\naccount_id=1234567\n"
+        "reference_number=77-20451\npurchase_order=PO-9\npurposes=carrier_2d\nsender.name=-"},
+    {"MaxiCode of UPS, its number put together", "US", UPS_MAXICODE,
+        "tracking_number=1Z12A34B0312345671\nprovider_id=ups\nservice_level_name=ground\n"
+        "recipient.postal_code=98028\nrecipient.city=KENMORE\nweight=10.000 lb\n"
+        "package=1/1\nrecipient.name=-"},
+    {"an envelope of nobody known", "US",
+        "!pdf417 [)>\\1e01\\1d0298028\\1d840\\1d019\\1d7712345678900201\\1dACME\\1d1\\1e\\04\n",
+        "tracking_number=-\nprovider_id=-\nrecipient.postal_code=-"},
+    {"USPS with the ZIP code in front", "US", "!gs1_128 42098028\\1d9400111899223197428497\n",
+        "tracking_number=9400111899223197428497\nprovider_id=usps\npurposes=tracking\n"
+        "recipient.postal_code=98028"},
+    {"the same without a separator, nine digits", "US",
+        "!code128 4209802839129400111899223197428497\n",
+        "tracking_number=9400111899223197428497\nrecipient.postal_code=98028-3912\n"
+        "recipient.country_code=US"},
+    {"FedEx, 34 digits", "US", "!code128 1001921334250009802800771234567000\n1 1 20|FedEx\n",
+        "tracking_number=771234567000\nprovider_id=fedex"},
+    {"420 alone is a postal code", "US", "!code128 42098028\n1 1 20|UPS\n",
+        "tracking_number=-\nrecipient.postal_code=98028\npurposes=postal"},
+    {"420 and nine digits are no number of FedEx", "US", "!code128 420980283912\n1 1 20|FedEx\n",
+        "tracking_number=-\nrecipient.postal_code=98028-3912\npurposes=postal"},
+    {"421 has the country", "US", "!code128 421124K1A0B1\n",
+        "recipient.postal_code=K1A0B1\nrecipient.country_code=CA\npurposes=postal"},
+    {"routing of DHL", "DE", "!code128 2LDE10115+01000000\n",
+        "recipient.postal_code=10115\nrecipient.country_code=DE\npurposes=routing"},
+    {"GS1: weight and purchase order", "US", "!gs1_128 3102001250400PO-7\\1d37100\n",
+        "weight=12.500 kg\npurchase_order=PO-7"},
+    {"GS1 as people type it", "US", "?(420)98028\n",
+        "recipient.postal_code=98028\npurposes=postal"},
+    {"SSCC", "US", "!gs1_128 00006141411234567890\n", "purposes=sscc\ntracking_number=-"},
+    {"SSCC of DHL is a number", "DE", "!gs1_128 0000340434161094910207\n1 1 20|DHL\n",
+        "provider_id=dhl"},
+    {"goods are no parcels", "US", "!ean13 4006381333931\n!upca 036000291452\n1 1 20|FedEx\n",
+        "tracking_number=-\npurposes=unknown,unknown"},
+    {"a code that is printed as a reference", "US", "!code128 77-20451\n10 10 20|REF: 77-20451\n",
+        "purposes=reference"},
+    {"barcodes of the request", "US", "?1Z999AA10123456784\n",
+        "tracking_number=1Z999AA10123456784\nprovider_id=ups\npurposes=tracking"},
+};
+
+static void barcodes(void **state)
+{
+    CHECK(barcodes_cases);
+}
+
+/* ---- 8.2 tracking number and provider ---- */
+
+static const struct label_case numbers_cases[] = {
+    {"a barcode beats text", "US",
+        "!code128 1Z999AA10123456784\n10 10 20|TRACKING # 1Z12345E0205271686\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"behind a caption, with blanks", "US", "10 10 20|TRACKING #: 1Z 999 AA1 01 2345 6784\n",
+        "tracking_number=1Z999AA10123456784\nprovider_id=ups"},
+    {"without a caption", "US", "10 10 20|1Z 999 AA1 01 2345 6784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"below its caption", "US", "10 10 20|Sendungsnummer\n10 40 20|RR733191240GB\n",
+        "tracking_number=RR733191240GB\nprovider_id=royal_mail"},
+    {"to the right of its caption", "US", "10 10 20|AWB              RR733191240GB\n",
+        "tracking_number=RR733191240GB"},
+    {"one O is a nought", "US", "10 10 20|TRACKING # 1Z999AA1O123456784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"two letters", "US",
+        "10 10 20|TRACKING # 94001118992231974284O7\n"
+        "10 40 20|USPS\n",
+        "tracking_number=-"},
+    {"letters among digits", "US", "10 10 20|TRACKING # 94OO111899223197428497\n10 40 20|USPS\n",
+        "tracking_number=9400111899223197428497"},
+    {"FedEx needs its name or caption", "US", "10 10 20|771234567890\n",
+        "tracking_number=-\nprovider_id=-"},
+    {"FedEx with its name", "US", "10 10 20|FedEx\n10 40 20|7712 3456 7890\n",
+        "tracking_number=771234567890\nprovider_id=fedex"},
+    {"the number of a form in front", "US",
+        "10 10 20|FedEx\n10 40 20|TRK#\n10 70 20|0201 7712 3456 7890\n",
+        "tracking_number=771234567890\nprovider_id=fedex"},
+    {"a phone is no number of DHL", "US", "10 10 20|DHL\n10 40 20|(206) 555-0104\n",
+        "tracking_number=-\nprovider_id=dhl"},
+    {"a purchase order is none", "US", "10 10 20|DHL\n10 40 20|PO: 4500012300\n",
+        "tracking_number=-\npurchase_order=4500012300"},
+    {"nor is the same as a barcode alone", "US", "!code128 4500012300\n", "tracking_number=-"},
+    {"a master's number loses", "US",
+        "10 10 20|MASTER: 1Z12345E0205271686\n10 40 20|TRACKING: 1Z999AA10123456784\n",
+        "tracking_number=1Z999AA10123456784"},
+    {"a name alone", "US", "10 10 20|FEDEX\n", "provider_id=fedex\ntracking_number=-"},
+    {"a name with one letter wrong", "US", "10 10 20|PUROLATQR\n", "provider_id=purolator"},
+    {"short names must be right", "US", "10 10 20|UPZ\n", "provider_id=-"},
+    {"small ups is a word", "US", "10 10 20|ups and downs\n", "provider_id=-"},
+    {"two names are none", "US", "10 10 20|FEDEX\n10 40 20|USPS\n", "provider_id=-"},
+    {"one digit again and again", "US", "10 10 20|TRACKING # 111111111111\n10 40 20|FEDEX\n",
+        "tracking_number=-"},
+};
+
+static void numbers(void **state)
+{
+    CHECK(numbers_cases);
+}
+
+/* ---- 8.3 parties, 8.4 addresses ---- */
+
+#define SENDER_BLOCK                                                                               \
+    "20 20 16|ACME SUPPLY COMPANY\n20 44 16|100 INDUSTRIAL WAY\n20 68 16|SPRINGFIELD IL 62701\n"
+#define RECIPIENT_BLOCK                                                                            \
+    "70 300 24|JANE Q SAMPLE\n70 334 24|NORTHERN PARTS LLC\n70 368 24|4200 HARBOR AVENUE SUITE "   \
+    "12\n70 402 24|KENMORE WA 98028\n"
+#define RECIPIENT_FIELDS                                                                           \
+    "recipient.name=JANE Q SAMPLE\nrecipient.business=NORTHERN PARTS LLC\n"                        \
+    "recipient.line1=4200 HARBOR AVENUE\nrecipient.line2=SUITE 12\nrecipient.city=KENMORE\n"       \
+    "recipient.state_code=WA\nrecipient.postal_code=98028\nrecipient.country_code=US\n"
+
+static const struct label_case parties_cases[] = {
+    {"a caption above", "US", SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY\nsender.city=SPRINGFIELD"},
+    {"a caption to the left", "US", SENDER_BLOCK "10 300 20|TO\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS},
+    {"a caption of two lines to the left", "US",
+        SENDER_BLOCK "10 300 14|SHIP\n10 318 14|TO:\n" RECIPIENT_BLOCK, RECIPIENT_FIELDS},
+    {"a caption in the first line", "US",
+        "20 20 20|FROM: JOHN SENDER\n20 50 20|123 MAIN ST\n20 80 20|SEATTLE, WA 98101\n"
+        "20 160 20|TO: JANE DOE\n20 190 20|77 SUNSET BLVD APT 3B\n20 220 20|MIAMI FL 33101\n",
+        "sender.name=JOHN SENDER\nsender.line1=123 MAIN ST\nsender.city=SEATTLE\n"
+        "recipient.name=JANE DOE\nrecipient.line2=APT 3B\nrecipient.postal_code=33101"},
+    {"captions decide, not the place", "US",
+        "20 20 20|Ship To\n20 50 20|JANE DOE\n20 80 20|77 SUNSET BLVD\n20 110 20|MIAMI FL "
+        "33101\n"
+        "20 300 30|Return To\n20 340 30|ACME INC\n20 380 30|1 MAIN ST\n20 420 30|SEATTLE WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"German", "DE",
+        "20 20 20|Absender: Muster Versand GmbH\n20 50 20|Industriestr. 5\n20 80 20|53113 "
+        "Bonn\n"
+        "20 200 20|Empfänger:\n20 230 20|Erika Mustermann\n20 260 20|Heidestraße 17\n"
+        "20 290 20|51147 Köln\n",
+        "sender.business=Muster Versand GmbH\nsender.city=Bonn\nrecipient.name=Erika "
+        "Mustermann\nrecipient.line1=Heidestraße 17\nrecipient.city=Köln\n"
+        "recipient.postal_code=51147\nrecipient.country_code=DE"},
+    {"a sharp s that OCR does not know", "DE",
+        "20 230 20|Erika Mustermann\n20 260 20|HeidestraBe 17\n20 290 20|51147 Koln\n",
+        "recipient.line1=Heidestraße 17"},
+    {"another address in the carrier's symbol", "US",
+        "20 20 20|TO: ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n20 98 20|(206) "
+        "555-0104\n" UPS_MAXICODE,
+        "recipient.business=-\nrecipient.phone=-\nrecipient.line1=4200 HARBOR AVE"},
+    {"French", "FR",
+        "20 20 20|Destinataire\n20 50 20|Marie Dupont\n20 80 20|12 rue de la Paix\n"
+        "20 110 20|75002 PARIS\n20 140 20|FRANCE\n",
+        "recipient.name=Marie Dupont\nrecipient.line1=12 rue de la Paix\nrecipient.city=PARIS\n"
+        "recipient.postal_code=75002\nrecipient.country_code=FR"},
+    {"a country that is printed, from elsewhere", "US",
+        "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n20 110 "
+        "20|AUSTRIA\n",
+        "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=AT"},
+    {"a country that nothing tells stays unknown", "US",
+        "20 20 20|TO: Hans Huber\n20 50 20|Herrengasse 5\n20 80 20|1010 WIEN\n",
+        "recipient.city=WIEN\nrecipient.postal_code=1010\nrecipient.country_code=-"},
+    {"a postal code of one country alone", "US",
+        "20 20 20|TO: JOHN SMITH\n20 50 20|10 DOWNING STREET\n20 80 20|LONDON SW1A 2AA\n",
+        "recipient.postal_code=SW1A 2AA\nrecipient.country_code=GB\nrecipient.city=LONDON"},
+    {"the larger letters", "US",
+        "20 20 30|JANE DOE\n20 60 30|77 SUNSET BLVD\n20 100 30|MIAMI FL 33101\n"
+        "20 400 16|ACME INC\n20 424 16|1 MAIN ST\n20 448 16|SEATTLE WA 98101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"of equal ones the lower", "US",
+        "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n"
+        "20 400 20|JANE DOE\n20 430 20|77 SUNSET BLVD\n20 460 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"a barcode says whose it is", "US",
+        "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n"
+        "20 400 20|ACME INC\n20 430 20|1 MAIN ST\n20 460 20|SEATTLE WA 98101\n"
+        "!code128 42033101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"the only block is not the one of the barcode", "US",
+        "20 20 20|ACME INC\n20 50 20|1 MAIN ST\n20 80 20|SEATTLE WA 98101\n!code128 42033101\n",
+        "recipient.name=-\nrecipient.business=-\nrecipient.postal_code=33101\n"
+        "recipient.city=-"},
+    {"one block", "US", "20 20 20|JANE DOE\n20 50 20|77 SUNSET BLVD\n20 80 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.name=-"},
+    {"a dark rule between", "US",
+        "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n=0 95 812 3\n"
+        "20 102 20|JANE DOE\n20 128 20|77 SUNSET BLVD\n20 154 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"close together, without a rule", "US",
+        "20 20 20|ACME INC\n20 46 20|1 MAIN ST\n20 72 20|SEATTLE WA 98101\n"
+        "20 98 20|JANE DOE\n20 124 20|77 SUNSET BLVD\n20 150 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE\nsender.business=ACME INC"},
+    {"phone and mail in the block", "US",
+        "20 20 20|FROM: JOHN SENDER\n20 46 20|(206) 555-0104\n20 72 20|ACME INC\n20 98 20|1 "
+        "MAIN "
+        "ST\n20 124 20|SEATTLE WA 98101\n20 150 20|john@example.com\n",
+        "sender.name=JOHN SENDER\nsender.phone=(206) 555-0104\nsender.business=ACME INC\n"
+        "sender.email=john@example.com\nsender.city=SEATTLE"},
+    {"ATTN is the name", "US",
+        "20 20 20|TO: ACME INC\n20 46 20|ATTN: JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE "
+        "WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nrecipient.business=ACME INC\nrecipient.line1=1 MAIN ST"},
+    {"a business before a person", "US",
+        "20 20 20|TO: NORTHWIND\n20 46 20|JANE DOE\n20 72 20|1 MAIN ST\n20 98 20|SEATTLE WA "
+        "98101\n",
+        "recipient.name=JANE DOE\nrecipient.business=NORTHWIND"},
+    {"a street without a number", "US",
+        "20 20 20|TO: J SMITH\n20 46 20|TEST STREET\n20 72 20|KENMORE WA 98028-3912\n",
+        "recipient.name=J SMITH\nrecipient.line1=TEST STREET\nrecipient.city=KENMORE\n"
+        "recipient.postal_code=98028-3912"},
+    {"a box", "US", "20 20 20|TO: JANE DOE\n20 46 20|PO BOX 1234\n20 72 20|SEATTLE WA 98101\n",
+        "recipient.line1=PO BOX 1234\npurchase_order=-"},
+    {"military", "US",
+        "20 20 20|TO: SGT JOHN DOE\n20 46 20|PSC 802 BOX 74\n20 72 20|APO AE 09499\n",
+        "recipient.city=APO\nrecipient.state_code=AE\nrecipient.postal_code=09499"},
+    {"sideways", "US",
+        "20 20 16@90|ACME SUPPLY COMPANY\n20 44 16@90|100 INDUSTRIAL WAY\n20 68 "
+        "16@90|SPRINGFIELD "
+        "IL 62701\n40 270 20|SHIP TO:\n" RECIPIENT_BLOCK,
+        RECIPIENT_FIELDS "sender.business=ACME SUPPLY COMPANY"},
+    {"FedEx: the id of the origin is no name", "US",
+        "20 20 16|ORIGIN ID:LEXA (206) 555-0104    SHIP DATE: 10MAR26\n"
+        "20 42 16|JOHN SENDER                      ACTWGT: 2.00 LB\n"
+        "20 64 16|ACME INC                         CAD: 123/WSXI\n"
+        "20 86 16|123 MAIN ST\n20 108 16|SEATTLE, WA 98101\n20 130 16|UNITED STATES US\n",
+        "sender.name=JOHN SENDER\nsender.business=ACME INC\nsender.phone=(206) 555-0104\n"
+        "sender.country_code=US\nship_date=2026-03-10\nweight=2.000 lb\naccount_id=123/WSXI"},
+    {"a postal code on a line of its own", "GB",
+        "20 20 20|Mr John Smith\n20 46 20|Flat 3\n20 72 20|10 Station Road\n20 98 20|READING\n"
+        "20 124 20|RG1 1LZ\n",
+        "recipient.name=Mr John Smith\nrecipient.city=READING\nrecipient.postal_code=RG1 1LZ\n"
+        "recipient.line1=10 Station Road\nrecipient.line2=Flat 3"},
+    {"an address in one line", "GB",
+        "20 20 20|Return address: Widgets Ltd, 5 Mill Lane, LEEDS LS1 4AP\n",
+        "sender.business=Widgets Ltd\nsender.line1=5 Mill Lane\nsender.city=LEEDS\n"
+        "sender.postal_code=LS1 4AP"},
+    {"a heading is no name", "US",
+        "20 20 22|PACKING SLIP\n20 50 20|ACME INC\n20 76 20|1 MAIN ST\n20 102 20|SEATTLE WA "
+        "98101\n",
+        "recipient.name=-\nrecipient.business=ACME INC"},
+    {"items with prices are no address", "US",
+        "20 20 20|Widget blue 2 10.00 20.00\n20 46 20|Widget red 1 11.00\n20 72 20|Total due "
+        "31.00\n",
+        "recipient.name=-\nrecipient.city=-\nrecipient.postal_code=-"},
+};
+
+static void parties(void **state)
+{
+    CHECK(parties_cases);
+}
+
+/* A state that has no such ZIP code lowers the confidence. */
+static void state_and_zip(void **state)
+{
+    struct label_world *world = label_world_new();
+    struct label_env env = label_world_env(world, *state, "US", today());
+    uint32_t confidence[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        wharf_image_read image;
+        struct label l;
+
+        label_picture_make(*state,
+            str_z(i ? "20 20 20|TO: JANE DOE\n20 46 20|1 MAIN ST\n20 72 20|KENMORE WA 33101\n"
+                    : "20 20 20|TO: JANE DOE\n20 46 20|1 MAIN ST\n20 72 20|KENMORE WA 98028\n"),
+            &image, NULL);
+        label_read(&env, &image, NULL, &l);
+        confidence[i] = l.recipient.postal_code.confidence;
+    }
+    assert_int_equal(confidence[0], confidence[1] + 300);
+    label_world_free(world);
+}
+
+/* ---- 8.5 other fields ---- */
+
+static const struct label_case fields_cases[] = {
+    {"weight", "US", "10 10 20|WEIGHT 12.5 LBS\n", "weight=12.500 lb"},
+    {"weight, pounds and ounces", "US", "10 10 20|WT: 1 LB 4 OZ\n", "weight=1.250 lb"},
+    {"weight with a comma", "DE", "10 10 20|Gewicht: 3,5 kg\n", "weight=3.500 kg"},
+    {"weight, a number sign is pounds", "US", "10 10 20|WGT 7#\n", "weight=7.000 lb"},
+    {"weight alone", "US", "10 10 20|2 LBS\n", "weight=2.000 lb"},
+    {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
+        "weight=2.000 kg"},
+    {"two weights with one unit", "US", "10 10 20|Weight: 3.5 / 4.5 kg\n", "weight=3.500 kg"},
+    {"weight without a unit is none", "US", "10 10 20|WEIGHT: 12\n", "weight=-"},
+    {"dimensions", "US", "10 10 20|DIMS: 12x10x8 IN\n", "dimensions=12.000 x 10.000 x 8.000 in"},
+    {"dimensions with blanks", "DE", "10 10 20|DIM 30 X 20,5 X 10 CM\n",
+        "dimensions=30.000 x 20.500 x 10.000 cm"},
+    {"dimensions without a unit", "US", "10 10 20|DIMS: 12x10x8\n", "dimensions=-"},
+    {"package", "US", "10 10 20|1 OF 3\n", "package=1/3"},
+    {"package with a stroke near its caption", "US", "10 10 20|PKG: 2/3\n", "package=2/3"},
+    {"a stroke alone is none", "US", "10 10 20|1/3\n", "package=-"},
+    {"more than there are", "US", "10 10 20|4 OF 3\n", "package=-"},
+    {"purchase order", "US", "10 10 20|PO# 4500012345\n", "purchase_order=4500012345"},
+    {"with stops", "US", "10 10 20|P.O. NO.: 4500-A\n", "purchase_order=4500-A"},
+    {"to the next caption", "US", "10 10 20|PO: 77 DEPT: 4\n",
+        "purchase_order=77\nreferences=purchase_order:77"},
+    {"an empty caption", "US", "10 10 20|INV:\n10 40 20|PO:    DEPT:\n",
+        "invoice_number=-\npurchase_order=-"},
+    {"order, invoice, RMA, account", "US",
+        "10 10 20|ORDER NO: 77-1\n10 40 20|INVOICE # 998\n10 70 20|RMA: R-5\n10 100 20|ACCT "
+        "12345\n",
+        "order_number=77-1\ninvoice_number=998\nrma_number=R-5\naccount_id=12345"},
+    {"references, all of them", "US", "10 10 20|REF 1: AB-1\n10 40 20|REF 2: CD-2\n",
+        "reference_number=AB-1\nreferences=reference_number:AB-1,reference_number:CD-2"},
+    {"words that follow are no number", "US", "10 10 20|ORDER CONFIRMED BY PHONE\n",
+        "order_number=-"},
+    {"dates of FedEx", "US", "10 10 20|SHIP DATE: 10MAR26\n", "ship_date=2026-03-10"},
+    {"an O in a date", "US", "10 10 20|SHIP DATE: 1OMAR26\n", "ship_date=2026-03-10"},
+    {"October", "US", "10 10 20|SHIP DATE: 01OCT25\n", "ship_date=2025-10-01"},
+    {"dates with a month", "US", "10 10 20|SHIP DATE 12 MAR 2026\n", "ship_date=2026-03-12"},
+    {"month first", "US", "10 10 20|DELIVERY DATE: MARCH 14, 2026\n", "delivery_date=2026-03-14"},
+    {"ISO", "US", "10 10 20|DELIVER BY 2026-03-14\n", "delivery_date=2026-03-14"},
+    {"month and day in the US", "US", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-03-04"},
+    {"day and month elsewhere", "GB", "10 10 20|DATE: 03/04/2026\n", "ship_date=2026-04-03"},
+    {"what can be no month is the day", "US", "10 10 20|DATE: 20/02/2026\n",
+        "ship_date=2026-02-20"},
+    {"German dates", "DE", "10 10 20|Versanddatum: 11.03.2026\n", "ship_date=2026-03-11"},
+    {"a day that is none", "US", "10 10 20|SHIP DATE: 30FEB26\n", "ship_date=-"},
+    {"too long ago", "US", "10 10 20|SHIP DATE: 16FEB24\n", "ship_date=-"},
+    {"the service of a number", "US", "!code128 1Z12A34B0312345671\n",
+        "service_level_name=ground\nprovider_service_level_id=ground"},
+    {"the longest service", "US", "10 10 20|FedEx\n10 40 20|STANDARD OVERNIGHT\n",
+        "service_level_name=overnight\nprovider_service_level_id=standard_overnight"},
+    {"longer words win", "US", "10 10 20|USPS PRIORITY MAIL EXPRESS\n",
+        "provider_id=usps\nprovider_service_level_id=priority_express"},
+    {"another carrier's words say nothing", "US", "10 10 20|USPS\n10 40 20|STANDARD OVERNIGHT\n",
+        "service_level_name=-"},
+    {"tags", "US", "10 10 20|FRAGILE - HANDLE WITH CARE\n10 40 20|UN3481\n10 70 20|KEEP COLD\n",
+        "tags=fragile,lithium,perishable,cold_storage"},
+    {"tags: whole words", "US", "10 10 20|FRAGILENESS\n", "tags=-"},
+};
+
+static void fields(void **state)
+{
+    CHECK(fields_cases);
+}
+
+/* ---- 4.2 class and score ---- */
+
+static const struct label_case classes_cases[] = {
+    {"all of it", "US",
+        SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK
+                     "!code128 1Z999AA10123456784\n!code128 42098028\n",
+        "classification=shipping_label\nscore=9950"},
+    {"a pattern, no barcode of the postal code", "US",
+        "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK "10 600 20|DHL\n10 640 20|Sendungsnummer "
+        "JJD000390007882823218\n",
+        "classification=shipping_label\nscore=7450"},
+    {"nothing", "US", "", "classification=unreadable\nscore=0"},
+    {"nothing that can be read", "US", "%30\n10 10 20|abc def\n", "classification=unreadable"},
+    {"a barcode can be read", "US", "!code128 ABC\n", "classification=other"},
+    {"bill of lading", "US", "10 10 20|STRAIGHT BILL OF LADING\n", "classification=bill_of_lading"},
+    {"packing slip", "US", "10 10 20|PACKING SLIP\n", "classification=packing_slip"},
+    {"Lieferschein", "DE", "10 10 20|Lieferschein\n", "classification=packing_slip"},
+    {"invoice", "US", "10 10 20|INVOICE\n10 40 20|Total due 31.00\n", "classification=invoice"},
+    {"item", "US", "10 10 20|LOT: 55\n10 40 20|QTY: 10\n", "classification=item_label"},
+    {"one word of items is none", "US", "10 10 20|QTY: 10\n", "classification=other"},
+};
+
+static void classes(void **state)
+{
+    CHECK(classes_cases);
+}
+
+static void classifier(void **state)
+{
+    wharf_image_read r = {.width = 812, .height = 1218};
+
+    (void)state;
+    assert_int_equal(label_classify(&r, false), 0);
+    r.figures = (wharf_image_figures){.text_lines = 14, .ink = 90, .line_height = 20};
+    assert_int_equal(label_classify(&r, false), 998); /* 1 / (1 + e^2.2) */
+    r.figures.long_linear = 1;
+    assert_int_equal(label_classify(&r, false), 4502); /* + 2.0 */
+    assert_int_equal(label_classify(&r, true), 9089); /* + 2.5 */
+    r.figures.wide_rules = 3;
+    assert_int_equal(label_classify(&r, true), 9569); /* + 0.8 */
+    r.figures.line_height_spread = 10;
+    assert_int_equal(label_classify(&r, true), 9734); /* + 0.5 */
+    r.figures.text_lines = 70;
+    assert_int_equal(label_classify(&r, true), 6457); /* - 1.5 - 1.5 */
+}
+
+/* ---- 4.3 selection ---- */
+
+#define NUMBER_A                                                                                   \
+    {                                                                                              \
+        "A", 1                                                                                     \
+    }
+#define NUMBER_B                                                                                   \
+    {                                                                                              \
+        "B", 1                                                                                     \
+    }
+
+static const struct {
+    struct label_picture pictures[3];
+    size_t n;
+    int use_best, strict; /* the one that is selected; -1: missing, -2: ambiguous */
+} selection_cases[] = {
+    {{{.shipping_label = true, .selection = 7000}, {.shipping_label = true, .selection = 8000}}, 2,
+        1, 1},
+    {{{.shipping_label = true, .selection = 8000}, {.shipping_label = true, .selection = 8000}}, 2,
+        0, 0},
+    {{{.selection = 9000}, {.shipping_label = true, .selection = 5000}}, 2, 1, 1},
+    {{{.selection = 9000}, {.selection = 5000}}, 2, -1, -1},
+    {{{.selection = 100}}, 1, 0, 0},
+    {{{.failed = true, .shipping_label = true, .selection = 9000},
+         {.shipping_label = true, .selection = 5000}},
+        2, 1, 1},
+    {{{.failed = true}, {.selection = 5000}}, 2, -1, -1},
+    /* two labels, both sure */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 6000,
+             .extraction = 6000,
+             .tracking_number = NUMBER_B}},
+        2, 0, -2},
+    /* one of them is not */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5999,
+             .extraction = 5999,
+             .tracking_number = NUMBER_B}},
+        2, 0, 0},
+    /* near each other, 0.0499; and 0.05 */
+    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5499,
+             .extraction = 5499,
+             .tracking_number = NUMBER_B}},
+        2, 1, -2},
+    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 5500,
+             .extraction = 5500,
+             .tracking_number = NUMBER_B}},
+        2, 1, 1},
+    /* the same label twice */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 9100,
+             .extraction = 9100,
+             .tracking_number = NUMBER_A}},
+        2, 1, 1},
+    /* a number that is not known */
+    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
+         {.shipping_label = true, .selection = 9000, .extraction = 9000}},
+        2, 0, 0},
+    /* the third is a rival of the second */
+    {{{.selection = 9000},
+         {.shipping_label = true,
+             .selection = 7000,
+             .extraction = 7000,
+             .tracking_number = NUMBER_A},
+         {.shipping_label = true,
+             .selection = 7000,
+             .extraction = 7000,
+             .tracking_number = NUMBER_B}},
+        3, 1, -2},
+};
+
+static void selection(void **state)
+{
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(selection_cases) / sizeof(selection_cases[0]); i++) {
+        for (int strict = 0; strict < 2; strict++) {
+            int want = strict ? selection_cases[i].strict : selection_cases[i].use_best;
+            struct label_choice got;
+
+            label_select(selection_cases[i].pictures, selection_cases[i].n, strict, &got);
+            assert_int_equal(got.selected, want < 0 ? LABEL_NONE : want);
+            if (want >= 0)
+                assert_null(got.error);
+            else
+                assert_string_equal(got.error, want == -1 ? "missing_label" : "ambiguous_label");
+        }
+    }
+    assert_int_equal(label_selection(LABEL_FROM_EXTRACTION_ONLY, 9000, 5000, true), 5000);
+    assert_int_equal(label_selection(LABEL_CLASSIFIER_FEEDS_EXTRACTION, 9000, 5000, true), 5000);
+    assert_int_equal(label_selection(LABEL_CLASSIFIER_FEEDS_EXTRACTION, 9000, 0, false), 9000);
+    assert_int_equal(label_selection(LABEL_CLASSIFIER_INFORMS_SELECTION, 9000, 5000, true), 6600);
+}
+
+/* ---- captions of the caller ---- */
+
+static void custom(void **state)
+{
+    static const struct {
+        const char *drawn, *caption, *value;
+    } cases[] = {
+        {"10 10 20|Cost Center: 4711\n", "cost center", "4711"},
+        {"10 10 20|COST CENTER 4711 PO: 5\n", "Cost Center", "4711"},
+        {"10 10 20|Cost Center        4711\n", "Cost Center", "4711"},
+        {"10 10 20|Cost Center:\n", "Cost Center", NULL},
+        {"10 10 20|Cost: 4711\n", "Cost Center", NULL},
+        {"10 10 20|Floor: 5\n", "", NULL},
+    };
+    struct label_world *world = label_world_new();
+    struct label_env env = label_world_env(world, *state, "US", today());
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wharf_image_read image;
+        struct label_fact f;
+        bool found;
+
+        label_picture_make(*state, str_z(cases[i].drawn), &image, NULL);
+        found = label_custom(&env, &image, str_z(cases[i].caption), &f);
+        assert_int_equal(found, cases[i].value != NULL);
+        if (found)
+            assert_true(str_eq(f.value, str_z(cases[i].value)));
+    }
+    label_world_free(world);
+}
+
+/* ---- hostile pictures ---- */
+
+/* As many words as there can be, in any place, with odd bytes: all of it is bounded. */
+static void hostile(void **state)
+{
+    static const char *const texts[] = {"TO:", "FROM", "1Z999AA1", "98028", "WA", "\xff\xfe", "12",
+        "KG", "PO#", "OF", "x", "(((", "[)>", "::::", "O0O0O0O0O0O0O0O0", "ß", "\xe2\x82"};
+    struct label_world *world = label_world_new();
+    struct arena *a = arena_new(1 << 30);
+    struct label_env env = label_world_env(world, a, "US", today());
+    wharf_image_word *words = arena_alloc(a, WHARF_IMAGE_WORDS_MAX * sizeof(*words));
+    wharf_image_line *lines = arena_alloc(a, WHARF_IMAGE_WORDS_MAX * sizeof(*lines));
+    uint32_t random = 7;
+
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        wharf_image_read r = {.width = 4000, .height = 4000, .words = words, .lines = lines};
+        uint32_t each = round % 3 == 0 ? 1 : round % 3 == 1 ? 40 : 4000;
+        struct label l;
+
+        r.n_words = WHARF_IMAGE_WORDS_MAX;
+        for (uint32_t i = 0; i < r.n_words; i++) {
+            random = random * 1103515245u + 12345u;
+            words[i] = (wharf_image_word){.text = str_z(texts[(random >> 8) % 17]),
+                .box = {random % 4001, (random >> 4) % 4001, round < 3 ? 0 : (random >> 9) % 50,
+                    round < 3 ? 0 : 10},
+                .confidence = (random >> 3) % 101,
+                .orientation = round % 2 ? (random >> 5) % 360 : 0};
+            if (i % each == 0)
+                lines[r.n_lines++] = (wharf_image_line){.text = words[i].text,
+                    .box = words[i].box,
+                    .first_word = i,
+                    .n_words = each < r.n_words - i ? each : r.n_words - i};
+        }
+        label_read(&env, &r, NULL, &l);
+        assert_non_null(l.classification);
+        assert_true(l.raw_text.n <= LABEL_TEXT_MAX);
+    }
+    arena_free(a);
+    label_world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {UNIT(barcodes), UNIT(numbers), UNIT(parties),
+        UNIT(state_and_zip), UNIT(fields), UNIT(classes), UNIT(classifier), UNIT(selection),
+        UNIT(custom), UNIT(hostile)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
