@@ -139,7 +139,8 @@ def test_fifty_versions_are_kept(client, server):
     rows = client.get(f"{DOCUMENTS}/{row['id']}/versions?limit=all").data
     assert [v["version"] for v in rows] == list(range(52, 2, -1))
     assert content(client, row, "?version=2").status_code == 404 and content(client, row, "?version=3").content == b"version 3"
-    assert server.sql("SELECT count(*) FROM wharf.file WHERE name = %s AND hash IN (%s, %s)", row["filename"], sha256(b"version 1"), sha256(b"version 2")) == [(0,)]
+    assert server.sql("SELECT count(*) FROM wharf.file WHERE organization_id = (SELECT organization_id FROM documents.document WHERE id = %s) AND name = %s AND hash IN (%s, %s)",
+                      row["id"], row["filename"], sha256(b"version 1"), sha256(b"version 2")) == [(0,)]
 
 
 def test_large_content(client):
