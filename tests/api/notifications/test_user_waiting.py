@@ -59,7 +59,7 @@ def test_retry_after(world, shop):
     shop.contact()  # something else is pushed meanwhile
     until(lambda: len(world.pushed(token)) == 2)
     world.ahead(101)
-    until(lambda: len(world.pushed(token)) == 3)
+    until(lambda: world.ahead(0) or len(world.pushed(token)) == 3)  # who began to wait in that moment hears of the clock again
     assert len(shop.ended(2, user_id=user)) == 2
 
 
