@@ -161,7 +161,7 @@ def test_recovery(world, scene):
     user = scene.org.user(role="admin", locations=[scene.here, scene.there])
     hook = Hook(world, scene.org.client(user=user), ["tracker.*"], answer=[lambda h: h.answer(500, b"no", webhook_delivery="abort-message"), lambda h: h.answer(200, b"")], location_ids=[scene.here, scene.there])
     now = world.system.get("/v1/system/clock").data["now"]
-    since = (datetime.datetime.fromisoformat(now.replace("Z", "+00:00")) - datetime.timedelta(seconds=1)).isoformat()  # not in the event's own millisecond
+    since = (datetime.datetime.fromisoformat(now.replace("Z", "+00:00")) - datetime.timedelta(seconds=1)).isoformat()  # the process that makes the event may have read its clock first
     scene.change()
     hook.until(lambda d: d and d[0]["status"] == "failed")
     world.server.sql("UPDATE wharf.user SET locations = %s WHERE id = %s", json.dumps([scene.here]), user)
