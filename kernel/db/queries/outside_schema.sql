@@ -1,9 +1,9 @@
 -- Finds the first thing that the open transaction changed outside of a plugin's schema: rows of the
 -- catalogue that it wrote itself, whatever its file did by whichever words, functions and DO
 -- blocks. Schemas of the system are left out: TOAST tables and the like come by themselves. Tables
--- with the comment wharf:offered may be changed. $1: the schema. $2: the catalogues that it wrote; the
--- others are not read, unless PostgreSQL does not count what is written. One column: what was done,
--- to what.
+-- with the comment wharf:offered may be changed. $1: the schema. $2: the catalogues that it wrote;
+-- the others are not read, unless PostgreSQL does not count what is written. One column: what was
+-- done, to what.
 WITH own AS (SELECT age(pg_current_xact_id()::xid) AS age),
 looked AS (
     SELECT CASE WHEN current_setting('track_counts') = 'on' THEN $2::text[] END AS at
