@@ -80,6 +80,9 @@ void shot_turn(struct shot *s, uint32_t degrees, uint32_t by);
 uint32_t turn_of_codes(const struct shot *s, bool *ret_known);
 void shot_work(struct shot *s); /* makes work */
 bool shot_clean(struct shot *s); /* makes clean, finds rules */
+/* Returns the share of dots, 0 to 1, that are as bright as `from` and darker than `below`. Counts
+ * one of four in each direction. */
+double shot_share(PIX *grey, int from, int below);
 void shot_figures(struct shot *s);
 bool words_prepare(void);
 bool words_speak(const char *languages);

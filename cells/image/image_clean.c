@@ -10,21 +10,26 @@ enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
 enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
 enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21 };
 
-/* Tells whether the light is uneven: little of the picture is really white. */
-static bool is_photo(PIX *grey)
+double shot_share(PIX *grey, int from, int below)
 {
     NUMA *histogram = pixGetGrayHistogram(grey, 4);
-    double all = 0, bright = 0;
+    double all = 0, between = 0;
 
     for (int i = 0; histogram && i < 256; i++) {
         float n = 0;
 
         numaGetFValue(histogram, i, &n);
         all += n;
-        bright += i >= BRIGHT ? n : 0;
+        between += i >= from && i < below ? n : 0;
     }
     numaDestroy(&histogram);
-    return bright < all * 0.5;
+    return all > 0 ? between / all : 0;
+}
+
+/* Tells whether the light is uneven: little of the picture is really white. */
+static bool is_photo(PIX *grey)
+{
+    return shot_share(grey, BRIGHT, 256) < 0.5;
 }
 
 /* Returns a picture whose paper is white everywhere, as what is painted over: Tesseract would take

@@ -59,18 +59,7 @@ static void step_end(struct shot *s)
 /* Tells whether nearly all of a picture is black or white. */
 static bool is_crisp(PIX *grey)
 {
-    NUMA *histogram = pixGetGrayHistogram(grey, 4);
-    double all = 0, between = 0;
-
-    for (int i = 0; histogram && i < 256; i++) {
-        float n = 0;
-
-        numaGetFValue(histogram, i, &n);
-        all += n;
-        between += i >= BLACK && i < WHITE ? n : 0;
-    }
-    numaDestroy(&histogram);
-    return between <= all * 0.04;
+    return shot_share(grey, BLACK, WHITE) <= 0.04;
 }
 
 /* Returns the picture in black and white, as grey. NULL: it could not be made. */

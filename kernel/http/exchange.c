@@ -421,7 +421,6 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (request_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
-        x->req.reply.retry_after = 1;
         req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         return after_headers(x, false);
     }

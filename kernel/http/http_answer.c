@@ -145,6 +145,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     const struct wharf_req *req = &x->req;
     bool read = !strcmp(req->head.method, "GET") || x->head_only;
     bool fine = status == 200 || status == 304;
+    int retry_s = http_answer_retry_s(req, status);
     char text[16];
 
     identity_headers(req, r, read && fine);
@@ -165,8 +166,8 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     if (status == 401)
         http_answer_add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
-    if (http_answer_retry_s(req, status)) {
-        snprintf(text, sizeof(text), "%d", http_answer_retry_s(req, status));
+    if (retry_s) {
+        snprintf(text, sizeof(text), "%d", retry_s);
         http_answer_add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
@@ -396,6 +397,7 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
 {
     struct req_head *head = &req->head;
     int status = code_status(req->engine, req->problems.list[0].code);
+    int retry_s = http_answer_retry_s(req, status);
     struct buf body, out;
 
     buf_init(&body, 1 << 20);
@@ -414,8 +416,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
-    if (http_answer_retry_s(req, status))
-        buf_addf(&out, "Retry-After: %d\r\n", http_answer_retry_s(req, status));
+    if (retry_s)
+        buf_addf(&out, "Retry-After: %d\r\n", retry_s);
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,

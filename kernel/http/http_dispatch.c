@@ -103,7 +103,6 @@ static void refuse_overloaded(struct exchange *x)
 {
     if (x->req.problems.n)
         return;
-    x->req.reply.retry_after = 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
 }
 

@@ -150,7 +150,6 @@ struct MHD_Response *stream_response(struct exchange *x)
     struct MHD_Response *r;
 
     if (!h || h->draining) {
-        x->req.reply.retry_after = 1;
         req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         stream_forget(&x->req);
         return NULL;

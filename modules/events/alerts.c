@@ -267,27 +267,31 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
     return W->json->result(req, out, ret);
 }
 
-/* Marks the alerts. mailed false: nobody wants it any more. */
-static wharf_status alerts_mark(
-    wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
+/* Marks the alerts: they were mailed, or nobody wants them any more. */
+static wharf_status alerts_mark(wharf_req *req, const struct line *l, const wharf_rows *rows)
 {
-    static const char alerts_sql[] =
+    static const char sql[] =
         "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE organization_id = $4::text "
         "AND address = $1 AND event_id IN (SELECT jsonb_array_elements_text($3::jsonb))";
-    static const char line_sql[] =
-        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE organization_id = $5::text "
-        "AND address = $1 AND resource_id = $3 AND type = $4";
     const wharf_json *ids = NULL;
     wharf_status s = ids_json(req, rows, &ids);
-    const wharf_val organization = val_text(W->req->organization(req));
-    const wharf_val args[] = {
-        val_text(l->address), val_time(W->req->now_us(req)), val_json(ids), organization};
-    const wharf_val line[] = {
-        args[0], args[1], val_text(l->resource), val_text(l->type), organization};
+    const wharf_val args[] = {val_text(l->address), val_time(W->req->now_us(req)), val_json(ids),
+        val_text(W->req->organization(req))};
 
-    if (s == WHARF_OK)
-        s = W->db->exec(req, alerts_sql, args, 4, NULL);
-    return s == WHARF_OK && mailed ? W->db->exec(req, line_sql, line, 5, NULL) : s;
+    return s == WHARF_OK ? W->db->exec(req, sql, args, 4, NULL) : s;
+}
+
+/* Notes that the line's mail goes now, before it goes: an alert that comes while the mail server is
+ * talked to waits its hour too. */
+static wharf_status alerts_line_mailed(wharf_req *req, const struct line *l)
+{
+    static const char sql[] =
+        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE organization_id = $5::text "
+        "AND address = $1 AND resource_id = $3 AND type = $4";
+    const wharf_val args[] = {val_text(l->address), val_time(W->req->now_us(req)),
+        val_text(l->resource), val_text(l->type), val_text(W->req->organization(req))};
+
+    return W->db->exec(req, sql, args, 5, NULL);
 }
 
 /* Sends the mail, with transactions of its own: none is open while the mail server is talked to,
@@ -305,7 +309,9 @@ wharf_status alerts_send(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = still_wanted(req, &l, &wanted, &subscriber);
     if (s == WHARF_OK && !wanted)
-        s = alerts_mark(req, &l, rows, false);
+        s = alerts_mark(req, &l, rows);
+    if (s == WHARF_OK && wanted && W->db->count(rows))
+        s = alerts_line_mailed(req, &l);
     if (s == WHARF_OK)
         s = W->db->commit(req);
     if (s != WHARF_OK || !wanted || !W->db->count(rows))
@@ -319,6 +325,6 @@ wharf_status alerts_send(wharf_req *req, void *arg)
     if (s == WHARF_OK && subscriber.n)
         s = subscriber_answered(req, subscriber, refused);
     if (s == WHARF_OK)
-        s = alerts_mark(req, &l, rows, true);
+        s = alerts_mark(req, &l, rows);
     return s == WHARF_OK ? W->db->commit(req) : s;
 }

@@ -203,7 +203,7 @@ static bool label_is_witnessed(const struct label_hunt *h, const struct label_ca
     return false;
 }
 
-/* How much a number looks like one, before anything else is known. */
+/* Ranks numbers by length, letters and check digits, the weakest first. */
 enum label_looks { LABEL_LOOKS_LIKE_ANY, LABEL_LOOKS_CHECKED, LABEL_LOOKS_LONG, LABEL_LOOKS_SURE };
 
 static enum label_looks label_looks_of(const struct label_number *n)

@@ -7,10 +7,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "locatio
 from address_tables import fold, literal  # noqa: E402  (one way to compare words)
 
 # The order is that of enum label_kind in label_inside.h.
-CAPTIONS = ["recipient", "sender", "tracking", "master", "weight", "dimensions", "package", "purchase_order", "order_number", "invoice_number", "rma_number",
-            "reference_number", "account_id", "ship_date", "delivery_date", "phone", "email", "person", "care", "company", "other", "carton_number", "lot_number",
-            "serial_number", "sku", "item_number", "quantity", "expiry_date", "production_date", "gtin", "item_name", "sscc", "none"]
+CAPTIONS = [
+    "recipient", "sender", "tracking", "master", "weight", "dimensions", "package",
+    "purchase_order", "order_number", "invoice_number", "rma_number", "reference_number",
+    "account_id", "ship_date", "delivery_date", "phone", "email", "person", "care", "company",
+    "other", "carton_number", "lot_number", "serial_number", "sku", "item_number", "quantity",
+    "expiry_date", "production_date", "gtin", "item_name", "sscc", "none"]
 WORDS = ["filler", "legal", "business", "of", "tag", "carrier", "service", "class", "month", "unit"]
+PHRASES = {"filler": "fillers", "legal": "legal", "business": "business", "of": "of"}
+NAMED = {"tag": "tags", "carrier": "carriers", "class": "classes", "unit": "units"}
 ANYWHERE, MARKED, BEGINS = 0, 1, 2
 
 
@@ -36,12 +41,12 @@ def main():
         for k, needs in map(caption_of, phrases):
             told = [needs, rows.get((k, kind), (needs, 0))[0]]
             rows[(k, kind)] = (ANYWHERE if ANYWHERE in told else max(told), 0)
-    for kind, told in (("filler", "fillers"), ("legal", "legal"), ("business", "business"), ("of", "of")):
-        for phrase in labels[told]:
+    for kind, member in PHRASES.items():
+        for phrase in labels[member]:
             add(key(phrase.rstrip(":")), kind)
     named = set()
-    for kind, told in (("tag", "tags"), ("carrier", "carriers"), ("class", "classes"), ("unit", "units")):
-        for name, phrases in labels[told].items():
+    for kind, member in NAMED.items():
+        for name, phrases in labels[member].items():
             names.append(name)
             named |= {(key(phrase), kind, len(names) - 1) for phrase in phrases}
     for month, phrases in labels["months"].items():
@@ -54,18 +59,30 @@ def main():
             words += [(key(phrase), len(services) - 1) for phrase in s["words"]]
     kinds = {k: "LABEL_NO_CAPTION" if k == "none" else f"LABEL_{k.upper()}" for k in CAPTIONS + WORDS}
     table = [(k, kinds[kind], needs, ref) for (k, kind), (needs, ref) in rows.items()]
-    table += [(k, kinds[kind], ANYWHERE, ref) for k, kind, ref in named | {(k, "service", ref) for k, ref in words}]
+    named_too = named | {(k, "service", ref) for k, ref in words}
+    table += [(k, kinds[kind], ANYWHERE, ref) for k, kind, ref in named_too]
     table.sort(key=lambda r: (r[0].encode(), r[1], r[3]))
-    weights = labels["classifier"]
+    near = sorted((k, ref) for k, kind, ref in named
+                  if kind == "carrier" and " " not in k and len(k) >= 5)
+    weights = ", ".join(f".{k} = {v}" for k, v in labels["classifier"].items())
     out = ["/* made of schemas/labels.json and countries.json */\n#include \"label_inside.h\"\n"]
-    out += ["const struct label_word label_words[] = {\n", *(f"    {{{literal(k)}, {kind}, {needs}, {ref}}},\n" for k, kind, needs, ref in table), "};\n",
-            f"const size_t label_words_count = {len(table)};\n"]
-    near = [(k, ref) for k, kind, ref in named if kind == "carrier" and " " not in k and len(k) >= 5]
-    out += ["const struct label_word label_near_names[] = {\n", *(f"    {{{literal(k)}, LABEL_CARRIER, 0, {ref}}},\n" for k, ref in sorted(near)), "    {0, 0, 0, 0}};\n"]
-    out += ["const char *const label_names[] = {\n", *(f"    {literal(n)},\n" for n in names), "};\n"]
-    out += ["const struct label_service label_services[] = {\n", *(f"    {{{', '.join(map(literal, s))}}},\n" for s in services), "};\n", f"const size_t label_services_count = {len(services)};\n"]
-    out += ["const struct label_numeric label_numerics[] = {\n", *(f"    {{{int(c['number'])}, \"{c['code']}\"}},\n" for c in countries if "number" in c), "    {0, \"\"}};\n"]
-    out += ["const struct label_weights label_weights = {", ", ".join(f".{k} = {v}" for k, v in weights.items()), "};\n"]
+
+    def array(head, rows, end=""):
+        out.extend([f"const {head}[] = {{\n", *(f"    {row},\n" for row in rows), end, "};\n"])
+
+    array("struct label_word label_words",
+          (f"{{{literal(k)}, {kind}, {needs}, {ref}}}" for k, kind, needs, ref in table))
+    out.append(f"const size_t label_words_count = {len(table)};\n")
+    array("struct label_word label_near_names",
+          (f"{{{literal(k)}, LABEL_CARRIER, 0, {ref}}}" for k, ref in near), "    {0, 0, 0, 0}\n")
+    array("char *const label_names", map(literal, names))
+    array("struct label_service label_services",
+          (f"{{{', '.join(map(literal, s))}}}" for s in services))
+    out.append(f"const size_t label_services_count = {len(services)};\n")
+    array("struct label_numeric label_numerics",
+          (f"{{{int(c['number'])}, \"{c['code']}\"}}" for c in countries if "number" in c),
+          "    {0, \"\"}\n")
+    out.append(f"const struct label_weights label_weights = {{{weights}}};\n")
     open(sys.argv[3], "w", encoding="utf-8").write("".join(out))
 
 

@@ -157,8 +157,8 @@ wharf_str label_key(const struct label_env *env, wharf_str s)
             for (const char *l = address_latin[c - 0xc0]; *l; l++)
                 p[n++] = *l;
         } else if (c == 0x2116) {
-            memcpy(p + n, "no", 2);
-            n += 2;
+            p[n++] = 'n';
+            p[n++] = 'o';
         } else if (c != 0x2019) {
             memcpy(p + n, s.p + i, k);
             n += k;

@@ -172,7 +172,6 @@ static wharf_status host_draw_take_end(wharf_req *req, struct draw_work *w)
 {
     switch (cell_run_result(w->run)->status) {
     case CELL_UNAVAILABLE:
-        req->reply.retry_after = 1;
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     case CELL_DEADLINE:
         return too_complex(w, WHARF_S("it takes too much time"));

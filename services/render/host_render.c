@@ -144,7 +144,6 @@ uint32_t render_verdict(
         *ret_reason = str_z("it takes too much memory");
         break;
     case CELL_UNAVAILABLE:
-        req->reply.retry_after = 1;
         req_fail(req, ERR_OVERLOADED, NULL, NULL);
         return WHARF_RENDER_GOOD;
     case CELL_OK:

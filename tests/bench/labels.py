@@ -2,14 +2,12 @@
 """How well labels are read:   labels.py [SOURCE] [--set FOLDER | --seed S --n N] [--engines N] [--failures N] [--told FILE]
 
 The labels are those of tests/labels/label_set.py (made anew in WHARF_TEST_PLACE, or those of a folder). SOURCE is one of
-  --http [URL --key KEY]   POST /v1/inferences/images/shipping-labels with a data URI, one after the other; without URL a server is started
   --once COMMAND           a program with its first arguments ("build/tests/labels/label-once build/cells"), which gets paths of pictures behind them and prints
                            a line of JSON for each, in the names of docs/spec/06-inference.md section 3
   --cell                   the image cell alone (tests/cell/image.c): is the tracking number among its barcodes, do postal code and name stand in its lines
 Told is, for each wear and each carrier: tracking number right, null and WRONG; carrier, recipient's postal code and name right; other fields, where they
 are printed; times. --engines N: how long the image cell takes for N of them, barcodes only and all of it. BUILD as in the tests."""
 import argparse
-import base64
 import collections
 import json
 import os
@@ -29,7 +27,6 @@ import label_set  # noqa: E402
 
 CODES, ALL = 1, 7
 BATCH = 40
-ROUTE = "/v1/inferences/images/shipping-labels"
 GOALS = {"tracking number": {"clean": 99, "printed": 98, "photographed": 93}, "carrier": {"clean": 99, "printed": 98, "photographed": 95},
          "postal code": {"clean": 98, "printed": 96, "photographed": 90}, "name": {"clean": 95, "printed": 92, "photographed": 80}}
 WRONG_GOAL = 0.2
@@ -127,35 +124,10 @@ def cell_of(wants, budget):
     return [build / "tests/cell/image-once", build / "cells", wants, budget, 0]
 
 
-def http_answers(a, paths):
-    import requests
-    from wharf import Server
-    server, base, key = None, a.http, a.key
-    if not base:
-        server = Server()
-        base, key = server.base, server.organization().key()
-    session = requests.Session()
-    try:
-        for path in paths:
-            kind = "png" if path.suffix == ".png" else "jpeg"
-            body = {"image": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}", "options": {"match": {"search": []}}}
-            begun = time.monotonic()
-            r = session.post(base + ROUTE, json=body, headers={"SVC-API-KEY": key})
-            took = time.monotonic() - begun
-            if r.status_code != 201:
-                sys.exit(f"{path}: {r.status_code} {r.text[:300]}")
-            yield r.json()["data"], took
-    finally:
-        if server:
-            server.stop()
-
-
 def answers(a, paths):
     if a.cell:
         return lines_of(cell_of(ALL, a.budget), paths)
-    if a.once:
-        return lines_of(shlex.split(a.once), paths)
-    return http_answers(a, paths)
+    return lines_of(shlex.split(a.once), paths)
 
 
 # ---- what is told ----
@@ -209,11 +181,9 @@ def print_engines(a, paths, seconds):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    source = p.add_mutually_exclusive_group()
-    source.add_argument("--http", nargs="?", const="", metavar="URL")
+    source = p.add_mutually_exclusive_group(required=True)
     source.add_argument("--once", metavar="COMMAND")
     source.add_argument("--cell", action="store_true")
-    p.add_argument("--key")
     p.add_argument("--set", metavar="FOLDER")
     p.add_argument("--seed", default="1")
     p.add_argument("--n", type=int, default=5000)

@@ -12,28 +12,12 @@
 #include "cell/cell.h"
 #include "image/host_image.h"
 #include "image/image_read.h"
-#include "image/image_wire.h"
+#include "image_once.h"
 #include "util/str.h"
 #include "util/time.h"
 
-enum { SECOND = 1000000, LIMIT_S = 100, TRIES = 50 };
-
 static const char *const status_names[] = {
     "ok", "failed", "crashed", "deadline", "memory", "protocol", "canceled", "unavailable"};
-
-static void print_text(wharf_str s)
-{
-    putchar('"');
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if (c < 0x20 || c == '"' || c == '\\')
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
 
 /* Prints bytes: each as the letter of its number. */
 static void print_bytes(wharf_str s)
@@ -76,13 +60,13 @@ static void print_words(const wharf_image_read *r)
             w->confidence, w->line, w->block);
         print_box(&w->box);
         printf(",\"text\":");
-        print_text(w->text);
+        image_once_print_text(w->text);
         putchar('}');
     }
     printf("],\"lines\":[");
     for (uint32_t i = 0; i < r->n_lines; i++) {
         printf("%s", i ? "," : "");
-        print_text(r->lines[i].text);
+        image_once_print_text(r->lines[i].text);
     }
     printf("]");
 }
@@ -116,37 +100,6 @@ static void print_read(const wharf_image_read *r)
     print_words(r);
 }
 
-/* Runs a call to its end. Returns the last step that was begun. */
-static unsigned listen_to(struct cell_run *run, wharf_str *ret_said)
-{
-    unsigned last = IMAGE_STEPS;
-
-    while (cell_run_next(run, true, ret_said) == CELL_EVENT_DATA)
-        last = ret_said->n == 1 ? (unsigned char)ret_said->p[0] : IMAGE_STEPS;
-    return last;
-}
-
-/* Starts a call. A machine that is busy may be too slow to start a process: then once more. */
-static struct cell_run *start(struct cell_pool *pool, const struct image_call *wish, int fd,
-    wharf_str *ret_said, unsigned *ret_last)
-{
-    for (int tries = 1;; tries++) {
-        struct cell_call call = {.payload = {(const char *)wish, sizeof(*wish)},
-            .owner = WHARF_S("test"),
-            .fds = &fd,
-            .n_fds = 1,
-            .deadline_us = clock_monotonic_us() + LIMIT_S * (int64_t)SECOND,
-            .wait_us = LIMIT_S * (int64_t)SECOND,
-            .waits_apart = true};
-        struct cell_run *run = cell_run_start(pool, &call);
-
-        *ret_last = listen_to(run, ret_said);
-        if (cell_run_result(run)->status != CELL_UNAVAILABLE || tries == TRIES)
-            return run;
-        cell_run_end(run);
-    }
-}
-
 static void read_file(struct cell_pool *pool, const struct image_call *wish, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -155,11 +108,11 @@ static void read_file(struct cell_pool *pool, const struct image_call *wish, con
     int64_t begun = clock_monotonic_us();
     unsigned last;
     wharf_str said;
-    struct cell_run *run = start(pool, wish, fd, &said, &last);
+    struct cell_run *run = image_once_run(pool, wish, fd, &said, &last);
     const struct cell_result *end = cell_run_result(run);
 
     printf("{\"status\":\"%s\",\"signal\":%d,\"reason\":", status_names[end->status], end->signal);
-    print_text(str_z(end->reason));
+    image_once_print_text(str_z(end->reason));
     printf(",\"last\":\"%s\",\"ms\":%lld", image_step_name(last) ? image_step_name(last) : "",
         (long long)(clock_monotonic_us() - begun) / 1000);
     if (end->status == CELL_OK) {

@@ -14,37 +14,23 @@
 #include "cell/cell.h"
 #include "image/host_image.h"
 #include "image/image_read.h"
-#include "image/image_wire.h"
+#include "image_once.h"
 #include "label_world.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/civil.h"
 
-enum { SECOND = 1000000, LIMIT_S = 100, TRIES = 50, DAY = 86400 };
+enum { DAY = 86400 };
 
 static bool show_text;
 
 /* ---- JSON ---- */
 
-static void print_text(wharf_str s)
-{
-    putchar('"');
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if (c < 0x20 || c == '"' || c == '\\')
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void print_member(const char *name, const struct label_fact *f)
 {
     printf("\"%s\":", name);
     if (f->confidence)
-        print_text(f->value);
+        image_once_print_text(f->value);
     else
         printf("null");
 }
@@ -118,7 +104,7 @@ static void print_lists(const struct label *l)
     printf(",\"references\":[");
     for (size_t i = 0; i < l->n_references; i++) {
         printf("%s{\"type\":\"%s\",\"value\":", i ? "," : "", l->references[i].type);
-        print_text(l->references[i].value);
+        image_once_print_text(l->references[i].value);
         putchar('}');
     }
     printf("],\"tags\":[");
@@ -162,27 +148,6 @@ static void print_label(const struct label *l)
 
 /* ---- reading ---- */
 
-static struct cell_run *start(
-    struct cell_pool *pool, const struct image_call *wish, int fd, wharf_str *ret_said)
-{
-    for (int tries = 1;; tries++) {
-        struct cell_call call = {.payload = {(const char *)wish, sizeof(*wish)},
-            .owner = WHARF_S("test"),
-            .fds = &fd,
-            .n_fds = 1,
-            .deadline_us = clock_monotonic_us() + LIMIT_S * (int64_t)SECOND,
-            .wait_us = LIMIT_S * (int64_t)SECOND,
-            .waits_apart = true};
-        struct cell_run *run = cell_run_start(pool, &call);
-
-        while (cell_run_next(run, true, ret_said) == CELL_EVENT_DATA)
-            ;
-        if (cell_run_result(run)->status != CELL_UNAVAILABLE || tries == TRIES)
-            return run;
-        cell_run_end(run);
-    }
-}
-
 static void print_words(const wharf_image_read *r)
 {
     for (uint32_t i = 0; i < r->n_lines; i++) {
@@ -206,11 +171,12 @@ static void read_file(struct cell_pool *pool, struct label_world *world, const c
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     wharf_image_read read = {.head = WHARF_HEAD(wharf_image_read)};
     wharf_str said;
-    struct cell_run *run = start(pool, &wish, fd, &said);
+    unsigned last;
+    struct cell_run *run = image_once_run(pool, &wish, fd, &said, &last);
     const struct cell_result *end = cell_run_result(run);
 
     printf("{\"file\":");
-    print_text(str_z(path));
+    image_once_print_text(str_z(path));
     if (end->status == CELL_OK && image_read_answer(arena, said, &read)) {
         struct label_env env = label_world_env(world, arena, country, today);
         int64_t begun = clock_monotonic_us();
@@ -223,7 +189,7 @@ static void read_file(struct cell_pool *pool, struct label_world *world, const c
             print_words(&read);
     } else {
         printf(",\"error\":");
-        print_text(str_z(*end->reason ? end->reason : "no answer"));
+        image_once_print_text(str_z(*end->reason ? end->reason : "no answer"));
     }
     printf("}\n");
     arena_free(arena);

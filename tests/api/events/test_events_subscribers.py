@@ -306,6 +306,26 @@ def test_one_mail_an_hour(server, org, sink):
     assert len(mails(sink, s["email"])) == 4
 
 
+def test_an_alert_while_its_mail_is_sent_waits_too(server, org, sink):
+    s = active(org, sink)
+    came = []
+
+    def another_comes(envelope):
+        if s["email"] in envelope.rcpt_tos and not came:
+            came.append(1)
+            alarm(org)
+            until(lambda: not server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s AND event_id IS NOT NULL", org.id))
+    sink.meanwhile = another_comes
+    try:
+        alarm(org)
+        mail(sink, s["email"], 2)
+    finally:
+        sink.meanwhile = None
+    idle(org)
+    assert came and len(mails(sink, s["email"])) == 2
+    assert server.sql("SELECT run_at > now() + interval '58 minutes' FROM wharf.job WHERE organization_id = %s", org.id) == [(True,)]
+
+
 def test_delete_is_for_mails_not_sent_yet(server, org, sink):
     s = active(org, sink)
     alarm(org)

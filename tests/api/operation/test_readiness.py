@@ -30,7 +30,7 @@ def not_ready(server, check, text):
     for base in ("base", "admin"):
         until(lambda: (told := probe(server, base)) and told[0] == 503 and re.search(text, told[1][check]) and not told[1]["ready"] and any(re.search(text, t) for t in told[1]["not_ready_because"]))
     until(lambda: (plain := requests.get(server.base + "/readyz", timeout=WAIT)).status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text))
-    assert requests.get(server.base + "/healthz", timeout=WAIT).status_code == 503  # its other name
+    until(lambda: requests.get(server.base + "/healthz", timeout=WAIT).status_code == 503)  # its other name
     assert log_lines(server.folder, "ready.lost")
 
 

@@ -1,4 +1,5 @@
 """Mail through a real SMTP server (aiosmtpd) with STARTTLS and AUTH; what arrives is read by Python's mail parser."""
+import asyncio
 import datetime
 import email
 import email.policy
@@ -16,10 +17,10 @@ USER, PASSWORD = "wharf", "s3cret \u00e4"
 
 
 class Sink:
-    """Keeps what it gets; refuses some recipients."""
+    """Keeps what it gets; refuses some recipients. meanwhile(envelope), if set, runs before the mail is answered."""
 
     def __init__(self):
-        self.got = []
+        self.got, self.meanwhile = [], None
 
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("unknown"):
@@ -30,6 +31,8 @@ class Sink:
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
+        if self.meanwhile:
+            await asyncio.to_thread(self.meanwhile, envelope)
         self.got.append((envelope.mail_from, envelope.rcpt_tos, bytes(envelope.content), session.ssl is not None, session.authenticated))
         return "250 taken"
 
