@@ -1,4 +1,4 @@
-/* preview_main.c - the `preview` cell: a PDF in, a PNG of one page out. */
+/* preview_main.c - the `preview` cell: a PDF in, a PNG of one page or the text of its pages out. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -23,13 +23,13 @@ static void preview_main_call(const struct cell_task *task)
     }
     if (page_draw(file, n, &wish, &picture)) {
         for (size_t at = 0; at < picture.n; at += PREVIEW_BLOCK)
-            cell_data(
-                picture.png + at, picture.n - at < PREVIEW_BLOCK ? picture.n - at : PREVIEW_BLOCK);
+            cell_data(picture.bytes + at,
+                picture.n - at < PREVIEW_BLOCK ? picture.n - at : PREVIEW_BLOCK);
         cell_result(&picture.made, sizeof(picture.made));
     } else {
         cell_failed(picture.error);
     }
-    free(picture.png);
+    free(picture.bytes);
     free(file);
 }
 
@@ -50,7 +50,10 @@ static bool preview_prepare(void)
 
     fonts_prepare();
     good = page_draw(pdf, sizeof(pdf) - 1, &wish, &picture);
-    free(picture.png);
+    free(picture.bytes);
+    wish.text = 1;
+    good = good && page_draw(pdf, sizeof(pdf) - 1, &wish, &picture);
+    free(picture.bytes);
     return good;
 }
 

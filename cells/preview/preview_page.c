@@ -4,7 +4,6 @@
  * says, with its annotations. */
 #include <cairo.h>
 #include <math.h>
-#include <poppler.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,7 @@
 #include "child.h"
 #include "preview.h"
 
-static bool picture_fail(struct picture *p, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool picture_fail(struct picture *p, const char *fmt, ...)
+bool picture_fail(struct picture *p, const char *fmt, ...)
 {
     va_list ap;
 
@@ -31,25 +27,31 @@ bool wish_read(const void *p, size_t n, struct preview_call *ret)
     if (n != sizeof(*ret))
         return false;
     memcpy(ret, p, n);
+    if (ret->text)
+        return ret->page == 1;
     return ret->page && ret->width && ret->height && ret->width <= PREVIEW_SIDE_MAX &&
            ret->height <= PREVIEW_SIDE_MAX;
 }
 
 /* ---- the picture ---- */
 
-static cairo_status_t take_png(void *arg, const unsigned char *bytes, unsigned n)
+bool picture_add(struct picture *p, const void *bytes, size_t n, size_t most)
 {
-    struct picture *p = arg;
-
-    if (n > PREVIEW_BYTES_MAX - p->n)
-        return CAIRO_STATUS_WRITE_ERROR;
+    if (n > most - p->n)
+        return false;
     if (p->cap - p->n < n) {
         p->cap = p->cap * 2 + n + PREVIEW_BLOCK;
-        p->png = cell_realloc(p->png, p->cap);
+        p->bytes = cell_realloc(p->bytes, p->cap);
     }
-    memcpy(p->png + p->n, bytes, n);
+    memcpy(p->bytes + p->n, bytes, n);
     p->n += n;
-    return CAIRO_STATUS_SUCCESS;
+    return true;
+}
+
+static cairo_status_t take_png(void *arg, const unsigned char *bytes, unsigned n)
+{
+    return picture_add(arg, bytes, n, PREVIEW_BYTES_MAX) ? CAIRO_STATUS_SUCCESS
+                                                         : CAIRO_STATUS_WRITE_ERROR;
 }
 
 /* Returns a side in whole pixels. */
@@ -130,9 +132,10 @@ bool page_draw(const void *pdf, size_t n, const struct preview_call *wish, struc
     PopplerDocument *document = poppler_document_new_from_bytes(bytes, NULL, &error);
     bool good;
 
-    *ret = (struct picture){.png = NULL};
+    *ret = (struct picture){.bytes = NULL};
     if (document)
-        good = preview_page_draw_page(ret, document, wish);
+        good = wish->text ? text_read(ret, document, wish)
+                          : preview_page_draw_page(ret, document, wish);
     else if (error && error->domain == POPPLER_ERROR && error->code == POPPLER_ERROR_ENCRYPTED)
         good = picture_fail(ret, "invalid: it is encrypted; send it without its password");
     else

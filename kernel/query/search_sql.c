@@ -11,8 +11,11 @@
 #include "query/filter.h"
 #include "util/str.h"
 
+enum { WORDS_TERM_MIN = 3, WORDS_TOLD_MAX = 10 };
+
 struct term {
     size_t text, pattern; /* parameter numbers */
+    bool long_enough; /* to be looked for in columns of words */
 };
 
 struct search {
@@ -49,6 +52,7 @@ static struct search search_begin(
         }
         pattern[k++] = '%';
         search.terms[i].pattern = sql_keep(s, (wharf_str){pattern, k});
+        search.terms[i].long_enough = utf8_length(q->terms[i].p, q->terms[i].n) >= WORDS_TERM_MIN;
         if (search.similar)
             search.terms[i].text = sql_keep(s, q->terms[i]);
     }
@@ -99,6 +103,18 @@ static void column_matches(
     folded_text(x, t->text);
 }
 
+/* Writes "or the term stands in a column of words". A term that is shorter than the trigrams of
+ * their index is not looked for there. */
+static void words_match(const struct search *x, const struct term *t)
+{
+    const struct definition_list *list = &x->d->list;
+
+    for (size_t i = 0; t->long_enough && i < list->n_words; i++) {
+        sql_addf(x->s, " OR t.%s LIKE ", list->words[i].field->column);
+        folded_text(x, t->pattern);
+    }
+}
+
 /* Writes whether the term matches the row. by_id: the ids of rows with matching children are
  * gathered first, so that indexes on both sides serve; else each row looks at its own children. */
 static void term_matches(const struct search *x, const struct term *t, bool by_id)
@@ -127,6 +143,8 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
         column_matches(x, "c", f, t);
         sql_add(s, by_id ? ")))" : "))");
     }
+    if (*x->fold)
+        words_match(x, t);
     sql_add(s, x->d->list.n_searches ? ")" : "false)");
 }
 
@@ -302,6 +320,24 @@ static void reported_hits(struct sql *s, const struct definition_list *list, con
     }
 }
 
+/* Writes the words of a row that contain a term, as lines behind those of other columns. */
+static void words_hits(struct sql *s, const struct definition_list *list, const struct search *x)
+{
+    for (size_t i = 0; i < list->n_words; i++) {
+        sql_addf(s,
+            " UNION ALL SELECT '%s' AS f, w.v FROM (SELECT string_agg(o.w, ' ') AS v FROM (SELECT "
+            "w FROM regexp_split_to_table(t.%s, ' ') w WHERE false",
+            list->words[i].name, list->words[i].field->column);
+        for (size_t j = 0; j < x->n_terms; j++) {
+            if (!x->terms[j].long_enough)
+                continue;
+            sql_add(s, " OR w LIKE ");
+            folded_text(x, x->terms[j].pattern);
+        }
+        sql_addf(s, " LIMIT %d) o) w WHERE w.v IS NOT NULL", WORDS_TOLD_MAX);
+    }
+}
+
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q)
 {
     struct search x;
@@ -333,5 +369,6 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
             sql_addf(s, " AND c.organization_id = t.organization_id AND c.%s = t.id%s",
                 set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
     }
+    words_hits(s, &d->list, &x);
     sql_add(s, ") m)");
 }

@@ -264,6 +264,10 @@ struct definition_list {
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */
     size_t n_searches;
+    /* list.search_words: columns of folded words, which contain a term or not; nothing else of them
+     * counts for a search, and their words are told as hits of `name` */
+    const struct hit_place *words;
+    size_t n_words;
     /* where hits are told of, when the searched columns are not to be named */
     const struct hit_place *reported;
     size_t n_reported;

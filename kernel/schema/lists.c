@@ -100,6 +100,27 @@ static void read_reported(struct compile *c, const struct wharf_json *x, const s
     c->d->list.reported = list;
 }
 
+/* Reads "content=content_words": columns of folded words, and the names that their hits have. */
+static void lists_read_words(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    struct place w_at = place_key(at, WHARF_S("search_words"));
+    size_t n;
+    const char *const *texts = opt_texts(c, x, at, "search_words", &n);
+    struct hit_place *list = ARENA_ARRAY(c->arena, struct hit_place, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t is = strcspn(texts[i], "=");
+        const struct field *f = texts[i][is] ? find_field(c, &w_at, texts[i] + is + 1) : NULL;
+
+        if (f && f->store == STORE_TEXT)
+            list[c->d->list.n_words++] = (struct hit_place){
+                arena_dup(c->arena, texts[i], is).p, f, NULL};
+        else if (f || !texts[i][is])
+            opt_problem(c, &w_at, "\"%s\" is not a name, \"=\" and a text field", texts[i]);
+    }
+    c->d->list.words = list;
+}
+
 static void lists_read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     struct place s_at = place_key(at, WHARF_S("search"));
@@ -119,6 +140,7 @@ static void lists_read_search(struct compile *c, const struct wharf_json *x, con
     }
     c->d->list.searches = list;
     read_reported(c, x, at);
+    lists_read_words(c, x, at);
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
 }
 
@@ -459,8 +481,8 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search",
-        "search_similar", "search_reported", "filters", "assume", "assume_always", "former",
-        "cache", "errors", "search_max", NULL};
+        "search_similar", "search_reported", "search_words", "filters", "assume", "assume_always",
+        "former", "cache", "errors", "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);

@@ -16,6 +16,8 @@ wharf_status files_close(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = "SELECT file_id FROM documents.version WHERE organization_id = "
                               "$2::text AND document_id = $1::text",
+                      words_sql[] = "UPDATE documents.document SET content_words = NULL WHERE "
+                                    "organization_id = $2::text AND id = $1::text",
                       purge_sql[] = "DELETE FROM documents.version WHERE organization_id = "
                                     "$2::text AND document_id = $1::text";
     wharf_str upload = field_text(rec, DOCUMENT_UPLOAD_ID);
@@ -25,6 +27,8 @@ wharf_status files_close(wharf_req *req, const wharf_rec *rec)
 
     if (s == WHARF_OK)
         s = previews_drop(req, W->res->id(rec), 0);
+    if (s == WHARF_OK)
+        s = query_about(req, words_sql, W->res->id(rec), NULL);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = close_file(
             req, row_text(rows, i, 0), purge ? 0 : W->req->now_us(req) + KEPT_S * SECOND_US);

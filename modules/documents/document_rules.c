@@ -87,6 +87,7 @@ static void note_stored(wharf_rec *rec, const struct stored *got)
     W->res->set(rec, DOCUMENT_WIDTH, document_rules_measure(got->width));
     W->res->set(rec, DOCUMENT_HEIGHT, document_rules_measure(got->height));
     W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("completed")));
+    W->res->set(rec, DOCUMENT_CONTENT_WORDS, val_null()); /* of the bytes before */
     W->res->set(rec, DOCUMENT_FAILURE_REASON, val_null());
     W->res->set(rec, DOCUMENT_VERSION, val_int(number));
     W->res->set(

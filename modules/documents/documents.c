@@ -10,6 +10,7 @@ const wharf_many_api *documents_many;
 const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
 const wharf_http_api *documents_http;
+const wharf_image_api *documents_image;
 const wharf_logs_api *documents_logs;
 const wharf_preview_api *documents_preview;
 const wharf_render_api *documents_render;
@@ -43,6 +44,9 @@ static void documents_declare(wharf_plugin *self, wharf_decl *d, const wharf_dec
     api->job(d, "retire", documents_retire, NULL,
         WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\", "
                 "\"background\": true}"));
+    api->job(d, "read_words", documents_read_words, NULL,
+        WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\", "
+                "\"timeout\": \"5m\", \"background\": true}"));
 }
 
 static wharf_status documents_start(wharf_plugin *self, wharf_req *req)
@@ -52,12 +56,14 @@ static wharf_status documents_start(wharf_plugin *self, wharf_req *req)
     documents_config = W->service(self, "wharf.config", 1, 2);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
+    documents_image = W->service(self, "wharf.image", 1, 0);
     documents_logs = W->service(self, "wharf.logs", 1, 1);
-    documents_preview = W->service(self, "wharf.preview", 1, 0);
+    documents_preview = W->service(self, "wharf.preview", 1, 1);
     documents_render = W->service(self, "wharf.render", 1, 0);
     documents_text = W->service(self, "wharf.text", 1, 1);
     documents_token = W->service(self, "wharf.token", 1, 2);
     limits_start(self);
+    document_words_start(self);
     documents_blob->on_arrival(self, document_arrived);
     documents_blob->on_damage(self, document_damaged);
     documents_blob->on_refusal(self, document_refused);

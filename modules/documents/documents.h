@@ -13,6 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/many.h"
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
+#include "wharf/service/image.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/preview.h"
 #include "wharf/service/render.h"
@@ -23,6 +24,7 @@ extern const wharf_blob_api *documents_blob;
 extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
 extern const wharf_http_api *documents_http;
+extern const wharf_image_api *documents_image;
 extern const wharf_logs_api *documents_logs;
 extern const wharf_preview_api *documents_preview;
 extern const wharf_render_api *documents_render;
@@ -143,6 +145,11 @@ wharf_status previews_drop(wharf_req *req, wharf_str document, int64_t last);
 /* ---- document_times.c ---- */
 extern const char document_overdue_kind[]; /* context of a write: the bytes did not come in time */
 wharf_status documents_sweep(wharf_req *req, void *arg);
+
+/* ---- document_words.c ---- */
+void document_words_start(wharf_plugin *self);
+/* Reads the words of new files, a job. */
+wharf_status documents_read_words(wharf_req *req, void *arg);
 
 /* ---- document_limits.c ---- */
 void limits_start(wharf_plugin *self);

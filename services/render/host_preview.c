@@ -7,6 +7,7 @@
 #include "render/host_preview.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "blob/host_blob.h"
 #include "cell/shared.h"
@@ -187,4 +188,44 @@ static wharf_status p_make(wharf_req *req, int fd, wharf_str type, const wharf_p
     return s;
 }
 
-const wharf_preview_api host_preview = {WHARF_HEAD(wharf_preview_api), p_takes, p_make};
+/* Reads the bytes that a cell sent, as text. Returns an empty one when they are none. */
+static wharf_str preview_text_of(wharf_req *req, int fd)
+{
+    off_t n = lseek(fd, 0, SEEK_END);
+    char *text = n > 0 && n <= PREVIEW_TEXT_MAX ? arena_alloc(req->arena, (size_t)n + 1) : NULL;
+
+    if (!text || pread(fd, text, (size_t)n, 0) != n || !utf8_valid(text, (size_t)n))
+        return WHARF_S("");
+    text[n] = 0;
+    return (wharf_str){text, (size_t)n};
+}
+
+static wharf_status p_text(wharf_req *req, int fd, wharf_str *ret_text, uint32_t *ret_pages,
+    uint32_t *ret_verdict, wharf_str *ret_reason)
+{
+    struct preview_call call = {.page = 1, .text = 1};
+    struct preview_made made = {0};
+    struct work w = {.fd = fd,
+        .reason = WHARF_S(""),
+        .payload = arena_dup(req->arena, (const char *)&call, sizeof(call)),
+        .most = PREVIEW_TEXT_MAX,
+        .made = &made,
+        .made_size = sizeof(made),
+        .begins = ""};
+    wharf_status s = host_blob.begin(req, PREVIEW_TEXT_MAX, &w.to);
+
+    *ret_text = WHARF_S("");
+    w.pool = cell_shared_pool(&cells, &preview_kind, req->engine->config->cell_dir);
+    if (s == WHARF_OK)
+        s = host_preview_do_work(req, &w);
+    if (s == WHARF_OK && !w.verdict)
+        *ret_text = preview_text_of(req, host_blob.written(w.to));
+    if (w.to)
+        host_blob.abort(req, w.to);
+    *ret_pages = made.pages;
+    *ret_verdict = w.verdict;
+    *ret_reason = w.reason;
+    return s;
+}
+
+const wharf_preview_api host_preview = {WHARF_HEAD(wharf_preview_api), p_takes, p_make, p_text};

@@ -6,7 +6,7 @@
 #include "render/host_render.h"
 
 static const struct offered_service services[] = {{{"wharf.render", 1, 1}, &host_render},
-    {{"wharf.preview", 1, 0}, &host_preview}, {{"wharf.draw", 1, 1}, &host_draw}};
+    {{"wharf.preview", 1, 1}, &host_preview}, {{"wharf.draw", 1, 1}, &host_draw}};
 
 const struct part render_part = {
     .name = "render", .services = services, .n_services = sizeof(services) / sizeof(*services)};

@@ -375,6 +375,8 @@ static void refuses_resource_options(void **state)
         {"\"list\":{\"search\":[\"n\"]}", "/x-wharf/list/search|\"n\" is no text"},
         {"\"list\":{\"search\":[\"n.x\"]}",
             "/x-wharf/list/search|there is no field \"n.x\" in child rows"},
+        {"\"list\":{\"search_words\":[\"w=n\"]}", "/x-wharf/list/search_words|\"w=n\" is not"},
+        {"\"list\":{\"search_words\":[\"n\"]}", "/x-wharf/list/search_words|\"n\" is not"},
         {"\"list\":{\"filters\":{\"id\":{\"alias\":\"name\"}}}",
             "/x-wharf/list/filters/id|there is a filter of this name"},
         {"\"list\":{\"filters\":{\"x\":{\"alias\":\"y\"}}}",

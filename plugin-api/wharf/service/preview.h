@@ -1,9 +1,9 @@
-/* wharf/service/preview.h - pictures of documents: service "wharf.preview", version 1.0
- * (docs/spec/05-documents-and-templates.md section 3.6).
+/* wharf/service/preview.h - pictures and text of documents: service "wharf.preview", version 1.1
+ * (docs/spec/05-documents-and-templates.md sections 3.6 and 3.7).
  *
- * A page of a PDF, an image or a text becomes a PNG on white. All of it is done by sandboxed
- * processes (docs/internals/cells.md); what a document does there can hurt nobody else. Rules of
- * this header: wharf/plugin.h. */
+ * A page of a PDF, an image or a text becomes a PNG on white; of a PDF, the text is read. All of it
+ * is done by sandboxed processes (docs/internals/cells.md); what a document does there can hurt
+ * nobody else. Rules of this header: wharf/plugin.h. */
 #ifndef WHARF_SERVICE_PREVIEW_H
 #define WHARF_SERVICE_PREVIEW_H
 
@@ -42,6 +42,11 @@ typedef struct wharf_preview_api {
      * Waits for the cells. [worker] */
     wharf_status (*make)(wharf_req *req, int fd, wharf_str type, const wharf_preview_wish *wish,
         wharf_blob_writer *to, uint32_t *ret_verdict, wharf_str *ret_reason);
+    /* Since 1.1. Reads the text that a PDF carries: UTF-8, behind each page a form feed, at most
+     * 200 pages and 1 MiB. A page that is a picture, as scanned ones are, has none. *ret_text lives
+     * as long as the request. Verdicts and problems: as of make. [worker] */
+    wharf_status (*text)(wharf_req *req, int fd, wharf_str *ret_text, uint32_t *ret_pages,
+        uint32_t *ret_verdict, wharf_str *ret_reason);
 } wharf_preview_api;
 
 #ifdef __cplusplus
