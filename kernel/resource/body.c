@@ -141,7 +141,7 @@ static enum settled check_sent(struct checker *c, const struct field *f, const s
 static void check_absent(
     struct checker *c, const struct field *f, wharf_str path, struct value *ret)
 {
-    if (c->op != OP_CREATE)
+    if (!(c->op & OP_CREATE))
         return;
     if (f->required) {
         body_tell(c, path, "required", "%s is required", path.p);
@@ -173,7 +173,7 @@ void body_fields(struct checker *c, const struct field *fields, size_t n,
         const struct field *f = &fields[i];
         const struct wharf_json *v = json_get(body, f->name);
         /* On update also what may be written on create only: the caller compares, an equal value
-         * is no change. */
+         * is no change. Of a row that is replaced, what either may write. */
         bool writable = c->op == OP_CREATE ? f->write & OP_CREATE : f->write;
         bool is_id = !strcmp(f->name, "id");
         wharf_str path = body_path(c->arena, base, str_z(f->name));
@@ -220,7 +220,7 @@ static void check_given_id(
 {
     const struct wharf_json *id = json_get(body, "id");
 
-    if (!id || !d->ids.pattern || c->op != OP_CREATE)
+    if (!id || !d->ids.pattern || !(c->op & OP_CREATE))
         return;
     if (id->type != JSON_STRING)
         body_tell(c, str_z("id"), "type", "id must be a string");

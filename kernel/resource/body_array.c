@@ -169,7 +169,7 @@ static void body_array_replace(
 
     ret->json = list;
     ret->text = body_compact(c->arena, list);
-    if (!f->set_input || c->op == OP_CREATE)
+    if (!f->set_input || c->op & OP_CREATE)
         return;
     set = ARENA_NEW(c->arena, struct wharf_json);
     *set = (struct wharf_json){
@@ -213,7 +213,7 @@ static void body_array_change(struct checker *c, const struct field *f,
     }
     ret->json = input;
     ret->set_input = true;
-    if (c->op == OP_CREATE) { /* nothing is stored: what is added is the array */
+    if (c->op & OP_CREATE) { /* nothing is stored: what is added is the array */
         struct json_error error;
 
         ret->text = value_apply_set(c->arena, WHARF_S("[]"), ret);

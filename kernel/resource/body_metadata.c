@@ -75,7 +75,7 @@ void body_metadata(struct checker *c, const struct field *f, const struct wharf_
         body_metadata_check_member(c, m, body_path(c->arena, path, m->key));
     if (c->problems > before)
         return;
-    if (c->op == OP_CREATE) {
+    if (c->op & OP_CREATE) {
         value_merge(c->arena, f, WHARF_S(""), &patch, path, ret, c->fn, c->arg);
         return;
     }

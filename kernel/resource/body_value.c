@@ -293,7 +293,7 @@ static void json_value(struct checker *c, const struct field *f, const struct wh
         !body_by_schema(c, f->schema, v, path, f->merge ? SCHEMA_PATCH : 0))
         return;
     /* null members stand for nothing; then the whole must be right */
-    if (f->merge && c->op == OP_CREATE) {
+    if (f->merge && c->op & OP_CREATE) {
         value_merge(c->arena, f, WHARF_S(""), &patch, path, ret, schema_problem, c);
         return;
     }

@@ -570,7 +570,7 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
-    if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body,
+    if (!body_check(req->arena, d, w->replace ? OP_CREATE | OP_UPDATE : w->op, w->body,
             req->head.strict ? BODY_STRICT : 0, w->values, body_problem, req))
         return WHARF_INVALID;
     if (!req_memory_ok(req))

@@ -14,6 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/org.h"
 #include "wharf/ext/trackers.h"
 #include "wharf/inline.h"
+#include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/image.h"
@@ -28,14 +29,16 @@ extern const wharf_fetch_api *inference_fetch;
 extern const wharf_image_api *inference_image;
 extern const wharf_keys_api *inference_keys;
 extern const wharf_text_api *inference_text;
+extern const wharf_batch_api *inference_batch;
 /* NULL where the module is not there */
 extern const wharf_contacts_match_api *inference_contacts;
 extern const wharf_locations_directory_api *inference_places;
 extern const wharf_trackers_ops_api *inference_trackers;
 
-#define RESOURCE  "shipping_label_inference"
-#define IMAGE_MAX 10000000 /* bytes of an image, by URL or inline */
-enum { IMAGES_MAX = 4, GIVEN_MAX = 50, LINK_S = 900 };
+#define RESOURCE      "shipping_label_inference"
+#define ITEM_RESOURCE "item_label_inference"
+#define IMAGE_MAX     10000000 /* bytes of an image, by URL or inline */
+enum { IMAGES_MAX = 4, GIVEN_MAX = 50, GIVEN_CHARS = 2000, LINK_S = 900 };
 
 /* ---- inference_wishes.c: options of a request, settled with the organization's settings ---- */
 
@@ -59,6 +62,8 @@ struct wishes {
 wharf_status wishes_settle(
     wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret);
 void wishes_read(const wharf_json *settled, struct wishes *ret);
+/* Reads what the settings say to a request that has no options. */
+wharf_status wishes_of_settings(wharf_req *req, struct wishes *ret);
 
 /* ---- inference_images.c: images of a request, brought here ---- */
 
@@ -68,6 +73,7 @@ struct picture {
     bool is_url;
     wharf_fetch *fetch;
     wharf_blob_writer *bytes; /* NULL: they are not here */
+    wharf_str file; /* that keeps them already; or empty */
     const char *error; /* code of section 12, or extraction_timeout, extraction_failed; or NULL */
     wharf_str reason; /* one sentence about "it", or empty */
     wharf_image_read *read; /* NULL: not read */
@@ -78,12 +84,20 @@ struct picture {
     bool classified;
 };
 
-/* Collects the values of the body and judges those that are URLs; nothing is fetched. */
+/* Collects the values of the body, at most `most`, and judges those that are URLs; nothing is
+ * fetched. */
 wharf_status images_collect(
-    wharf_req *req, const wharf_json *body, struct picture *list, size_t *ret_n);
-/* Fetches and decodes them. Problems of one image are in its error; where all have one, it is that
- * of the first. */
+    wharf_req *req, const wharf_json *body, size_t most, struct picture *list, size_t *ret_n);
+/* Takes a list of what a scanner read (barcode_values). path: of the list. */
+wharf_status images_take_values(
+    wharf_req *req, const wharf_json *list, const char *path, struct label_given *ret);
+/* Fetches and decodes those that are not here. Problems of one image are in its error; where all
+ * have one, it is that of the first. */
 wharf_status images_bring(wharf_req *req, struct picture *list, size_t n);
+/* Decodes a data URI or base64. */
+wharf_status images_decode(wharf_req *req, struct picture *p);
+/* Brings the bytes of a picture that a file keeps. */
+wharf_status images_open(wharf_req *req, struct picture *p);
 /* Fails with the error of the picture. */
 wharf_status images_fail(wharf_req *req, const struct picture *p);
 
@@ -101,14 +115,31 @@ struct reading {
     const wharf_json *images; /* as images_kept */
 };
 
+/* Makes what label.h asks of its caller: whose numbers are, the country, the day. */
+wharf_status reading_env(wharf_req *req, struct label_env *ret);
+/* Reads a picture. left: pictures that are still to be read, this one too. */
+wharf_status picture_read(
+    wharf_req *req, struct picture *p, uint32_t wants, wharf_str languages, size_t left);
+/* Keeps the bytes of a picture as a file, or erases the one that has them: when they are no
+ * picture, or are not to be stored. *ret_file: empty: none is kept. */
+wharf_status picture_keep(
+    wharf_req *req, const struct picture *p, bool store, wharf_str name, wharf_str *ret_file);
 /* Reads all pictures, and chooses one. */
-wharf_status reading_run(wharf_req *req, struct reading *r, wharf_str location);
+wharf_status reading_run(wharf_req *req, const struct label_env *env, struct reading *r);
 /* Keeps the bytes of the pictures as files, and tells of each picture as JSON in r->images. */
 wharf_status reading_keep(wharf_req *req, struct reading *r);
 
 /* ---- inference_facts.c: what a label says, as fields of the row ---- */
 
 void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec);
+/* Values of fields; NULL: nothing was found. image: index of the picture that was read. */
+const wharf_json *facts_weight(wharf_req *req, const struct label_measure *m);
+const wharf_json *facts_dimensions(wharf_req *req, const struct label_dimensions *d);
+const wharf_json *facts_barcodes(
+    wharf_req *req, const struct label_code *codes, size_t n, int image);
+const wharf_json *facts_engine(wharf_req *req, const wharf_image_read *read, wharf_str languages);
+/* Returns as many bytes of a text as a field of texts holds, whole characters. */
+wharf_str facts_cut(wharf_req *req, wharf_str s);
 /* Tells the provider of the row's provider_id, and where its number is followed. */
 wharf_status facts_provider(wharf_req *req, wharf_rec *rec);
 /* Makes the hash of the row, and what searches look at. */
@@ -138,7 +169,7 @@ wharf_field party_contact_field(int which);
 
 /* ---- inference_state.c: errors and status (section 5) ---- */
 
-enum { ERRORS_MAX = 14 };
+enum { ERRORS_MAX = 15 };
 
 struct state {
     const char *errors[ERRORS_MAX];
@@ -164,7 +195,7 @@ const char *state_tracker_error(const wharf_rec *rec);
 
 extern const char inference_inner_kind[]; /* context of a write that this module makes */
 struct inner {
-    const struct reading *reading; /* a create */
+    const struct reading *reading; /* it was read: a create, or an update by the job */
     wharf_str tracker_id, shipment_id; /* an update that tells of the tracker */
     const char *error; /* or why there is none */
 };
@@ -177,16 +208,51 @@ wharf_status tracker_job(wharf_req *req, void *arg);
 /* Tells whether a tracker is wanted, and not there. */
 bool tracker_missing(const struct wishes *w, const wharf_rec *rec);
 
+/* ---- inference_later.c: readings of batches ---- */
+
+/* Notes what a create sends that is no field. */
+void later_note(const wharf_rec *rec);
+/* Judges it, and makes a row that is processing. */
+wharf_status later_accept(wharf_req *req, wharf_rec *rec);
+/* Keeps the images of that row, and asks for the job that reads them. */
+wharf_status later_keep(wharf_req *req, const wharf_rec *rec);
+wharf_status later_job(wharf_req *req, void *arg);
+
 /* ---- inference_create.c, inference_rules.c, inference_shown.c, inference_debug.c ---- */
 
 /* Refuses a location that is not there, or not within reach. */
 wharf_status inference_check_location(wharf_req *req, wharf_str location);
+/* Returns a link to a file of an image; empty: it is not kept. */
+wharf_str shown_link(wharf_req *req, wharf_str file);
 wharf_status inference_create(wharf_req *req, void *arg);
+/* Reads barcode_values of a body: one list for all images, or one for each. */
+wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct reading *r);
+/* Makes the tracker of what was just read, or asks the job to, where one is wanted. */
+wharf_status create_track(wharf_req *req, const struct reading *r, const wharf_rec *rec);
 wharf_status inference_search(wharf_req *req, void *arg);
 wharf_status inference_match(wharf_req *req, void *arg);
 wharf_status inference_compare(wharf_req *req, void *arg);
 wharf_status inference_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 extern const wharf_hooks inference_hooks;
+
+/* ---- inference_item_create.c, inference_item_facts.c, inference_item_rules.c: labels of items
+ * (section 11) ---- */
+
+struct item_reading {
+    struct picture picture;
+    struct wishes wishes;
+    struct item_label *label; /* NULL: not read */
+    struct label *page; /* the same read as a shipping label: what it is, who sends; or NULL */
+    const wharf_json *supplier; /* or NULL */
+    wharf_str file; /* of the image; empty: not kept */
+};
+
+extern const char item_label_inner_kind[]; /* context of a create: struct item_reading */
+wharf_status item_label_create(wharf_req *req, void *arg);
+/* Finds who supplies the item. */
+wharf_status item_label_supplier(wharf_req *req, struct item_reading *r);
+void item_label_set(wharf_req *req, const struct item_reading *r, wharf_rec *rec);
+extern const wharf_hooks item_label_hooks;
 
 #endif

@@ -1,44 +1,22 @@
 /* inference_create.c - POST /v1/inferences/images/shipping-labels: images of a request become a row
  * (docs/spec/06-inference.md sections 2 and 5). No connection to the database is held while images
  * are fetched and read. */
-#include <string.h>
-
 #include "inference.h"
 
 #include "inference.gen.h"
 
 /* ---- what the client read ---- */
 
-static wharf_status create_take_values(
-    wharf_req *req, const wharf_json *list, const char *path, struct label_given *ret)
-{
-    size_t n = W->json->count(list);
-    wharf_str *values = W->mem->alloc(req, (n + 1) * sizeof(*values));
-
-    ret->values = values;
-    ret->n = 0;
-    if (n > GIVEN_MAX)
-        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
-            "%s may have %d values; send those that matter", path, GIVEN_MAX);
-    for (const wharf_json *m = W->json->at(list, 0); m; m = W->json->next(m)) {
-        wharf_str text;
-
-        if (!W->json->text(m, &text))
-            return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s must be texts", path);
-        if (strspn(text.p, " \t\r\n") < text.n)
-            values[ret->n++] = text;
-    }
-    return WHARF_OK;
-}
-
-/* Reads barcode_values: one list for all images, or one for each. */
-static wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct reading *r)
+wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct reading *r)
 {
     const wharf_json *list = W->json->get(body, "barcode_values"), *first = W->json->at(list, 0);
     bool nested = false;
     wharf_status s = WHARF_OK;
     size_t i = 0;
 
+    if (!json_is_null(list) && W->json->type(list) != WHARF_J_ARRAY)
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, "barcode_values", "barcode_values must be a list");
     for (const wharf_json *m = first; m; m = W->json->next(m))
         nested = nested || W->json->type(m) == WHARF_J_ARRAY;
     if (nested && (!r->wishes.barcodes_from_all || W->json->count(list) != r->n))
@@ -48,11 +26,11 @@ static wharf_status create_take_given(wharf_req *req, const wharf_json *body, st
                 : "Lists for each image need options.images.barcodes_from_all: true");
     if (!nested) {
         for (; i < r->n && s == WHARF_OK; i++)
-            s = create_take_values(req, list, "barcode_values", &r->pictures[i].given);
+            s = images_take_values(req, list, "barcode_values", &r->pictures[i].given);
         return s;
     }
     for (const wharf_json *m = first; m && s == WHARF_OK; m = W->json->next(m), i++)
-        s = create_take_values(req, json_is_null(m) ? NULL : m,
+        s = images_take_values(req, json_is_null(m) ? NULL : m,
             W->mem->format(req, "barcode_values.%zu", i).p, &r->pictures[i].given);
     return s;
 }
@@ -99,6 +77,15 @@ static bool create_tracks(const struct reading *r, const wharf_rec *rec)
            !state_has(rec, "multiple_matches");
 }
 
+wharf_status create_track(wharf_req *req, const struct reading *r, const wharf_rec *rec)
+{
+    wharf_str id = W->res->id(rec);
+
+    if (!create_tracks(r, rec))
+        return WHARF_OK;
+    return r->wishes.synchronously ? tracker_make(req, id) : tracker_later(req, id);
+}
+
 /* Makes row and tracker in one transaction, and answers. */
 static wharf_status create_write(wharf_req *req, const wharf_json *body, struct reading *r)
 {
@@ -112,8 +99,7 @@ static wharf_status create_write(wharf_req *req, const wharf_json *body, struct 
     s = state_tell(req, NULL, rec); /* behind the event of the create */
     if (s != WHARF_OK)
         return s;
-    if (create_tracks(r, rec))
-        s = r->wishes.synchronously ? tracker_make(req, id) : tracker_later(req, id);
+    s = create_track(req, r, rec);
     if (s == WHARF_OK)
         s = W->res->fetch(req, RESOURCE, id, WHARF_SHOWN, &rec);
     if (s != WHARF_OK)
@@ -132,12 +118,13 @@ wharf_status inference_create(wharf_req *req, void *arg)
 {
     struct reading *r = W->mem->alloc(req, sizeof(*r));
     const wharf_json *body;
+    struct label_env env;
     wharf_str location;
     wharf_status s = W->req->body(req, &body);
 
     (void)arg;
     if (s == WHARF_OK)
-        s = images_collect(req, body, r->pictures, &r->n);
+        s = images_collect(req, body, IMAGES_MAX, r->pictures, &r->n);
     if (s != WHARF_OK)
         return s;
     location = json_text(body, "location_id");
@@ -151,6 +138,8 @@ wharf_status inference_create(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = images_bring(req, r->pictures, r->n);
     if (s == WHARF_OK)
-        s = reading_run(req, r, location);
+        s = reading_env(req, &env);
+    if (s == WHARF_OK)
+        s = reading_run(req, &env, r);
     return s == WHARF_OK ? create_write(req, body, r) : s;
 }

@@ -108,7 +108,7 @@ static const wharf_json *facts_sources(wharf_req *req, const struct reading *r)
 
 /* ---- values that are objects ---- */
 
-static const wharf_json *facts_weight(wharf_req *req, const struct label_measure *m)
+const wharf_json *facts_weight(wharf_req *req, const struct label_measure *m)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *made = NULL;
@@ -124,7 +124,7 @@ static const wharf_json *facts_weight(wharf_req *req, const struct label_measure
     return made;
 }
 
-static const wharf_json *facts_dimensions(wharf_req *req, const struct label_dimensions *d)
+const wharf_json *facts_dimensions(wharf_req *req, const struct label_dimensions *d)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *made = NULL;
@@ -157,14 +157,15 @@ static const wharf_json *facts_package(wharf_req *req, const struct label_packag
     return made;
 }
 
-static const wharf_json *facts_barcodes(wharf_req *req, const struct reading *r)
+const wharf_json *facts_barcodes(
+    wharf_req *req, const struct label_code *codes, size_t n, int image)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *made = NULL;
 
     W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < r->label->n_codes; i++) {
-        const struct label_code *c = &r->label->codes[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct label_code *c = &codes[i];
         bool sent = c->source == LABEL_REQUEST;
 
         if (!inference_text->is_text(c->value)) /* bytes that JSON can't hold */
@@ -172,7 +173,7 @@ static const wharf_json *facts_barcodes(wharf_req *req, const struct reading *r)
         W->json->open(out, NULL, '{');
         W->json->put(out, "value", val_text(c->value));
         W->json->put(out, "symbology", val_text(z(c->symbology)));
-        W->json->put(out, "image_index", sent ? val_null() : val_int(r->choice.selected));
+        W->json->put(out, "image_index", sent ? val_null() : val_int(image));
         facts_put_box(out, &c->box);
         W->json->put(out, "orientation", sent ? val_null() : val_int(c->orientation));
         W->json->put(out, "purpose", val_text(z(c->purpose)));
@@ -214,23 +215,21 @@ static const wharf_json *facts_tags(wharf_req *req, const struct label *l)
     return made;
 }
 
-static const wharf_json *facts_engine(wharf_req *req, const struct reading *r)
+const wharf_json *facts_engine(wharf_req *req, const wharf_image_read *read, wharf_str languages)
 {
-    const struct picture *p = &r->pictures[r->choice.selected];
     wharf_out *out = W->json->builder(req);
     const wharf_json *made = NULL;
     int64_t ms = 0;
 
-    for (uint32_t i = 0; i < p->read->n_steps; i++)
-        ms += p->read->steps[i].ms;
+    for (uint32_t i = 0; i < read->n_steps; i++)
+        ms += read->steps[i].ms;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "name", val_text(z(p->read->engine ? p->read->engine : "")));
-    W->json->put(
-        out, "version", val_text(z(p->read->engine_version ? p->read->engine_version : "")));
-    W->json->put(out, "languages", val_text(r->wishes.languages));
+    W->json->put(out, "name", val_text(z(read->engine ? read->engine : "")));
+    W->json->put(out, "version", val_text(z(read->engine_version ? read->engine_version : "")));
+    W->json->put(out, "languages", val_text(languages));
     W->json->put(out, "duration_ms", val_int(ms));
-    W->json->put(out, "rotated", val_int(p->read->turn));
-    W->json->put(out, "whole", val_bool(p->read->whole));
+    W->json->put(out, "rotated", val_int(read->turn));
+    W->json->put(out, "whole", val_bool(read->whole));
     W->json->close(out);
     W->json->result(req, out, &made);
     return made;
@@ -238,8 +237,7 @@ static const wharf_json *facts_engine(wharf_req *req, const struct reading *r)
 
 /* ---- the row ---- */
 
-/* Returns at most TEXT_MAX bytes of a text, whole characters. */
-static wharf_str facts_cut(wharf_req *req, wharf_str s)
+wharf_str facts_cut(wharf_req *req, wharf_str s)
 {
     size_t n = s.n < TEXT_MAX ? s.n : TEXT_MAX;
 
@@ -296,7 +294,8 @@ void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
     W->res->set(
         rec, SHIPPING_LABEL_INFERENCE_DOCUMENT_CLASSIFICATION, val_text(z(l->classification)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_RAW_TEXT, val_text(l->raw_text));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_BARCODES, val_json(facts_barcodes(req, r)));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_BARCODES,
+        val_json(facts_barcodes(req, l->codes, l->n_codes, r->choice.selected)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_REFERENCES, val_json(facts_references(req, l)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_TAGS, val_json(facts_tags(req, l)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_WEIGHT, val_json(facts_weight(req, &l->weight)));
@@ -304,7 +303,8 @@ void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
         rec, SHIPPING_LABEL_INFERENCE_DIMENSIONS, val_json(facts_dimensions(req, &l->dimensions)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_PACKAGE, val_json(facts_package(req, &l->package)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_EXTRACTION, val_json(facts_sources(req, r)));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_ENGINE, val_json(facts_engine(req, r)));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_ENGINE,
+        val_json(facts_engine(req, r->pictures[r->choice.selected].read, r->wishes.languages)));
     facts_set_parties(req, l, rec);
 }
 

@@ -1,6 +1,7 @@
 /* inference_images.c - images of a request: collected, judged, fetched or decoded
  * (docs/spec/06-inference.md sections 2 and 10). Nothing is fetched before all values are judged.
  * Leaves to others: addresses and redirects (wharf.fetch), reading them. */
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -39,8 +40,11 @@ static wharf_status image_add(
         return W->err->fail(req, ERR_VALIDATION_FAILED, path,
             "%s must be a data URI, base64 or a URL that begins with https://", path);
     if (*n < IMAGES_MAX)
-        list[*n] = (struct picture){
-            .path = path, .value = text, .is_url = image_is_url(text), .reason = WHARF_S("")};
+        list[*n] = (struct picture){.path = path,
+            .value = text,
+            .is_url = image_is_url(text),
+            .reason = WHARF_S(""),
+            .file = WHARF_S("")};
     ++*n;
     return WHARF_OK;
 }
@@ -62,7 +66,7 @@ static wharf_status image_add_all(
 }
 
 wharf_status images_collect(
-    wharf_req *req, const wharf_json *body, struct picture *list, size_t *ret_n)
+    wharf_req *req, const wharf_json *body, size_t most, struct picture *list, size_t *ret_n)
 {
     wharf_status s;
 
@@ -72,8 +76,9 @@ wharf_status images_collect(
         s = image_add_all(req, body, "image_url", list, ret_n);
     if (s != WHARF_OK)
         return s;
-    if (*ret_n > IMAGES_MAX)
-        return W->err->fail(req, ERR_INFERENCE_TOO_MANY_IMAGES, NULL, NULL);
+    if (*ret_n > most)
+        return W->err->fail(req, ERR_INFERENCE_TOO_MANY_IMAGES, NULL,
+            most == 1 ? "There may be one image; send image or image_url" : NULL);
     if (!*ret_n)
         return W->err->fail(req, ERR_INFERENCE_IMAGE_REQUIRED, NULL, NULL);
     for (size_t i = 0; i < *ret_n && s == WHARF_OK; i++) {
@@ -85,6 +90,40 @@ wharf_status images_collect(
     return s;
 }
 
+/* ---- what the client read of them ---- */
+
+static size_t image_chars(wharf_str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+wharf_status images_take_values(
+    wharf_req *req, const wharf_json *list, const char *path, struct label_given *ret)
+{
+    size_t n = W->json->count(list);
+    wharf_str *values = W->mem->alloc(req, (n + 1) * sizeof(*values));
+
+    ret->values = values;
+    ret->n = 0;
+    if (n > GIVEN_MAX)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+            "%s may have %d values; send those that matter", path, GIVEN_MAX);
+    for (const wharf_json *m = W->json->at(list, 0); m; m = W->json->next(m)) {
+        wharf_str text;
+
+        if (!W->json->text(m, &text) || image_chars(text) > GIVEN_CHARS)
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+                "%s must be texts of at most %d characters", path, GIVEN_CHARS);
+        if (strspn(text.p, " \t\r\n") < text.n)
+            values[ret->n++] = text;
+    }
+    return WHARF_OK;
+}
+
 /* ---- bringing ---- */
 
 static void image_wrong(struct picture *p, const char *code, wharf_str reason)
@@ -93,8 +132,7 @@ static void image_wrong(struct picture *p, const char *code, wharf_str reason)
     p->reason = reason;
 }
 
-/* Decodes a data URI or base64. */
-static wharf_status image_decode(wharf_req *req, struct picture *p)
+wharf_status images_decode(wharf_req *req, struct picture *p)
 {
     const char *fault = NULL;
     wharf_str type;
@@ -125,13 +163,12 @@ static bool image_is_policy(wharf_str code)
     return word_place(code, family, 4) < 3; /* who can't be reached today is no matter of policy */
 }
 
-static wharf_status image_copy(wharf_req *req, struct picture *p)
+/* Copies what can be read from a place of a descriptor on. */
+static wharf_status image_copy(wharf_req *req, struct picture *p, int fd, int64_t at)
 {
-    static const char failed[] = "a fetched image can't be read";
+    static const char failed[] = "the bytes of an image can't be read";
     char *piece = W->mem->alloc(req, PIECE);
-    int fd = inference_fetch->file(p->fetch);
     wharf_status s = inference_blob->begin(req, IMAGE_MAX, &p->bytes);
-    int64_t at = 0;
 
     while (s == WHARF_OK) {
         ssize_t n = pread(fd, piece, PIECE, at);
@@ -146,6 +183,19 @@ static wharf_status image_copy(wharf_req *req, struct picture *p)
     return s;
 }
 
+wharf_status images_open(wharf_req *req, struct picture *p)
+{
+    int64_t at, length;
+    int fd;
+    wharf_status s = inference_blob->open(req, p->file, 0, -1, &fd, &at, &length);
+
+    if (s != WHARF_OK)
+        return s;
+    s = image_copy(req, p, fd, at);
+    close(fd);
+    return s;
+}
+
 static wharf_status image_take_fetched(wharf_req *req, struct picture *p)
 {
     wharf_status s = inference_fetch->wait(req, p->fetch);
@@ -153,12 +203,12 @@ static wharf_status image_take_fetched(wharf_req *req, struct picture *p)
 
     if (s != WHARF_OK)
         return s;
-    if (image_is_policy(code))
-        return inference_fetch->fail(req, p->fetch, p->path);
     if (code.n)
         image_wrong(p, W->mem->dup(req, code.p, code.n).p, WHARF_S(""));
-    else
-        s = image_copy(req, p);
+    if (image_is_policy(code))
+        return inference_fetch->fail(req, p->fetch, p->path);
+    if (!code.n)
+        s = image_copy(req, p, inference_fetch->file(p->fetch), 0);
     return s;
 }
 
@@ -182,7 +232,8 @@ wharf_status images_bring(wharf_req *req, struct picture *list, size_t n)
             s = inference_fetch->start(req, &r, &list[i].fetch);
     }
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
-        s = list[i].is_url ? image_take_fetched(req, &list[i]) : image_decode(req, &list[i]);
+        if (!list[i].bytes && !list[i].error)
+            s = list[i].is_url ? image_take_fetched(req, &list[i]) : images_decode(req, &list[i]);
     for (size_t i = 0; i < n; i++)
         failed += list[i].error != NULL;
     return s == WHARF_OK && failed == n ? images_fail(req, &list[0]) : s;

@@ -11,6 +11,7 @@ const wharf_fetch_api *inference_fetch;
 const wharf_image_api *inference_image;
 const wharf_keys_api *inference_keys;
 const wharf_text_api *inference_text;
+const wharf_batch_api *inference_batch;
 const wharf_contacts_match_api *inference_contacts;
 const wharf_locations_directory_api *inference_places;
 const wharf_trackers_ops_api *inference_trackers;
@@ -20,6 +21,7 @@ static const wharf_route routes[] = {
     {ROUTE_SEARCH, .handler = inference_search},
     {ROUTE_MATCH, .handler = inference_match},
     {ROUTE_COMPARE, .handler = inference_compare},
+    {ROUTE_CREATE_ITEM_LABEL, .handler = item_label_create},
 };
 
 static void inference_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -28,8 +30,13 @@ static void inference_declare(wharf_plugin *self, wharf_decl *d, const wharf_dec
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, RESOURCE, (wharf_str)SHIPPING_LABEL_INFERENCE_DEFINITION,
         SHIPPING_LABEL_INFERENCE_DEFINITION_HASH, &inference_hooks);
+    declare_resource(d, api, ITEM_RESOURCE, (wharf_str)ITEM_LABEL_INFERENCE_DEFINITION,
+        ITEM_LABEL_INFERENCE_DEFINITION_HASH, &item_label_hooks);
     ROUTES(api, d, routes);
     CHECKS(api, d);
+    api->job(d, "read", later_job, NULL,
+        WHARF_S("{\"transaction\": \"own\", \"long\": true, \"concurrency\": 2, \"retries\": 100, "
+                "\"crashes\": 100, \"backoff\": {\"first\": \"2s\", \"max\": \"1m\"}}"));
     api->job(d, "track", tracker_job, NULL, WHARF_S("{\"retries\": 5}"));
 }
 
@@ -40,11 +47,12 @@ static wharf_status inference_start(wharf_plugin *self, wharf_req *req)
     (void)req;
     inference_carriers = W->service(self, "carriers.detect", 1, 1);
     inference_org = W->service(self, "org.directory", 1, 1);
-    inference_blob = W->service(self, "wharf.blob", 1, 2);
+    inference_blob = W->service(self, "wharf.blob", 1, 4);
     inference_fetch = W->service(self, "wharf.fetch", 1, 1);
     inference_image = W->service(self, "wharf.image", 1, 0);
     inference_keys = W->service(self, "wharf.keys", 1, 0);
     inference_text = W->service(self, "wharf.text", 1, 1);
+    inference_batch = W->service(self, "wharf.batch", 1, 0);
     inference_contacts = W->service(self, "contacts.match", 1, 2);
     inference_places = W->service(self, "locations.directory", 1, 2);
     inference_trackers = W->service(self, "trackers.ops", 1, 0);

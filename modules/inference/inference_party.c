@@ -448,6 +448,27 @@ static bool party_has_parts(const wharf_json *sent)
     return any;
 }
 
+static bool party_equal(wharf_req *req, const wharf_json *a, const wharf_json *b)
+{
+    wharf_out *one = W->json->writer(req), *other = W->json->writer(req);
+
+    if (json_is_null(a) || json_is_null(b))
+        return json_is_null(a) && json_is_null(b);
+    W->json->put(one, NULL, val_json(a));
+    W->json->put(other, NULL, val_json(b));
+    return same(W->json->result_text(one), W->json->result_text(other));
+}
+
+/* Tells whether all that was sent is as it was, as of an export that comes back. */
+static bool party_is_kept(wharf_req *req, const wharf_json *old, const wharf_json *sent)
+{
+    bool kept = old != NULL;
+
+    for (const wharf_json *m = W->json->at(sent, 0); m && kept; m = W->json->next(m))
+        kept = party_equal(req, m, W->json->get(old, W->json->key(m).p));
+    return kept && W->json->count(sent);
+}
+
 struct sent_parties {
     const wharf_json *party[PARTIES]; /* as sent, or NULL */
 };
@@ -475,6 +496,10 @@ wharf_status party_take(
 
     if (json_is_null(sent))
         return WHARF_OK;
+    if (party_has_parts(sent) && party_is_kept(req, old, sent)) {
+        W->res->set(new_rec, party_field(which), val_json(old));
+        return WHARF_OK;
+    }
     if (party_has_parts(sent))
         s = party_written(req, old, sent, party_names[which], &made);
     if (s == WHARF_OK && contact.n) {

@@ -59,6 +59,23 @@ static bool reading_detect(void *ctx, wharf_str number, struct label_number *ret
     return true;
 }
 
+wharf_status reading_env(wharf_req *req, struct label_env *ret)
+{
+    struct numbers *numbers = W->mem->alloc(req, sizeof(*numbers));
+    wharf_str country = WHARF_S("");
+    wharf_status s = inference_carriers->open(req, &numbers->table);
+
+    numbers->req = req;
+    if (s == WHARF_OK)
+        s = inference_org->country(req, &country);
+    *ret = (struct label_env){.ctx = numbers,
+        .alloc = reading_alloc,
+        .detect = reading_detect,
+        .country = country.p,
+        .today = W->req->now_us(req) / (86400 * INT64_C(1000000))};
+    return s;
+}
+
 /* ---- one picture ---- */
 
 static void reading_verdict(struct picture *p, uint32_t verdict, wharf_str reason)
@@ -80,13 +97,12 @@ static int64_t reading_clock_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-/* Reads a picture. left: pictures that are still to be read, this one too. */
-static wharf_status reading_read(
-    wharf_req *req, const struct reading *r, struct picture *p, uint32_t wants, size_t left)
+wharf_status picture_read(
+    wharf_req *req, struct picture *p, uint32_t wants, wharf_str languages, size_t left)
 {
     int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
     wharf_image_wish wish = {
-        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = r->wishes.languages};
+        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = languages};
     wharf_image_read *read = W->mem->alloc(req, sizeof(*read));
     uint32_t verdict = WHARF_IMAGE_GOOD;
     wharf_str reason = WHARF_S("");
@@ -118,7 +134,7 @@ static wharf_status reading_read_all(
         struct picture *p = &r->pictures[i];
 
         if (!p->error && (!only_labels || p->classification))
-            s = reading_read(req, r, p, wants, r->n - i);
+            s = picture_read(req, p, wants, r->wishes.languages, r->n - i);
     }
     return s;
 }
@@ -256,23 +272,11 @@ static wharf_status reading_errors(wharf_req *req, struct reading *r)
     return WHARF_OK;
 }
 
-wharf_status reading_run(wharf_req *req, struct reading *r, wharf_str location)
+wharf_status reading_run(wharf_req *req, const struct label_env *env, struct reading *r)
 {
-    int64_t begun_us = W->req->now_us(req);
-    struct numbers numbers = {.req = req};
-    struct label_env env = {
-        .ctx = &numbers, .alloc = reading_alloc, .detect = reading_detect, .country = ""};
-    wharf_str country = WHARF_S("");
     struct picture *selected;
-    wharf_status s = inference_carriers->open(req, &numbers.table);
+    wharf_status s = reading_classify_and_read(req, env, r);
 
-    (void)location;
-    if (s == WHARF_OK)
-        s = inference_org->country(req, &country);
-    env.country = country.p;
-    env.today = begun_us / (86400 * INT64_C(1000000));
-    if (s == WHARF_OK)
-        s = reading_classify_and_read(req, &env, r);
     if (s == WHARF_OK)
         s = reading_errors(req, r);
     if (s != WHARF_OK)
@@ -285,7 +289,7 @@ wharf_status reading_run(wharf_req *req, struct reading *r, wharf_str location)
     if (r->choice.selected != LABEL_NONE) {
         selected = &r->pictures[r->choice.selected];
         if (r->wishes.barcodes_from_all && selected->label && r->n > 1)
-            reading_join(&env, r, selected);
+            reading_join(env, r, selected);
         r->label = selected->label;
     }
     return WHARF_OK;
@@ -298,20 +302,28 @@ static wharf_val reading_score(bool known, uint32_t score)
     return known ? val_decimal(score, 4) : val_null();
 }
 
+wharf_status picture_keep(
+    wharf_req *req, const struct picture *p, bool store, wharf_str name, wharf_str *ret_file)
+{
+    wharf_str type = p->read && p->read->format ? W->mem->format(req, "image/%s", p->read->format)
+                                                : WHARF_S("application/octet-stream");
+    bool good = store && p->bytes && !(p->error && strchr(p->error, '.'));
+
+    *ret_file = good ? p->file : WHARF_S("");
+    if (!p->file.n)
+        return good ? inference_blob->finish(req, p->bytes, name, type, 0, ret_file) : WHARF_OK;
+    return good ? inference_blob->set_type(req, p->file, type)
+                : inference_blob->erase(req, p->file);
+}
+
 static wharf_status reading_keep_one(
     wharf_req *req, const struct reading *r, size_t i, wharf_out *out)
 {
     const struct picture *p = &r->pictures[i];
-    wharf_str file = WHARF_S(""), name = W->mem->format(req, "label-%zu", i);
-    wharf_status s = WHARF_OK;
+    wharf_str file = WHARF_S("");
+    wharf_status s = picture_keep(
+        req, p, r->wishes.store_images, W->mem->format(req, "label-%zu", i), &file);
 
-    if (p->bytes && r->wishes.store_images && !(p->error && strchr(p->error, '.'))) {
-        wharf_str type = p->read && p->read->format
-                             ? W->mem->format(req, "image/%s", p->read->format)
-                             : WHARF_S("application/octet-stream");
-
-        s = inference_blob->finish(req, p->bytes, name, type, 0, &file);
-    }
     W->json->open(out, NULL, '{');
     W->json->put(out, "file", val_text_or_null(file));
     W->json->put(out, "document_classification",

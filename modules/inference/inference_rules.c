@@ -90,6 +90,8 @@ static wharf_status inference_normalize(wharf_req *req, uint32_t op, wharf_rec *
     struct change *c = inference_change(rec);
     const wharf_json *status = W->res->member(rec, "status");
 
+    if (op == WHARF_CREATE)
+        later_note(rec);
     if (op != WHARF_UPDATE)
         return WHARF_OK;
     parties_note(rec);
@@ -109,6 +111,9 @@ static wharf_status inference_check_status(
 {
     wharf_str was = field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS);
 
+    if (is(was, "processing"))
+        return W->err->fail(req, ERR_INFERENCE_STATUS_INVALID, "status",
+            "Its images are being read; change it when that is over");
     if (!c->status_sent || same(was, c->status))
         return WHARF_OK;
     if (is(c->status, "error") || is(c->status, "processing"))
@@ -190,8 +195,10 @@ static wharf_status inference_check(
     const struct inner *in = op == WHARF_DELETE ? NULL
                                                 : W->res->context(new_rec, inference_inner_kind);
 
-    if (op == WHARF_CREATE && in)
+    if (in && in->reading)
         return inference_fill(req, in, new_rec);
+    if (op == WHARF_CREATE)
+        return later_accept(req, new_rec);
     if (op == WHARF_UPDATE && in) {
         inference_take_tracker(req, in, new_rec);
         return WHARF_OK;
@@ -211,7 +218,7 @@ static wharf_status inference_erase(wharf_req *req, const wharf_rec *rec)
         wharf_str file = json_text(m, "file");
 
         if (file.n)
-            s = inference_blob->remove(req, file);
+            s = inference_blob->erase(req, file);
         if (s == WHARF_NOT_FOUND)
             s = WHARF_OK;
     }
@@ -226,8 +233,8 @@ static wharf_status inference_written(
 
     if (op == WHARF_DELETE)
         return inference_erase(req, old_rec);
-    if (op != WHARF_UPDATE)
-        return WHARF_OK;
+    if (op == WHARF_CREATE)
+        return W->res->context(new_rec, inference_inner_kind) ? WHARF_OK : later_keep(req, new_rec);
     s = state_tell(req, old_rec, new_rec);
     if (s != WHARF_OK || W->res->context(new_rec, inference_inner_kind))
         return s;

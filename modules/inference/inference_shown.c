@@ -4,10 +4,9 @@
 
 #include "inference.gen.h"
 
-/* Returns a link to the file of an image, or an empty text. */
-static wharf_str shown_link(wharf_req *req, const wharf_json *image)
+wharf_str shown_link(wharf_req *req, wharf_str file)
 {
-    wharf_str file = json_text(image, "file"), url = WHARF_S("");
+    wharf_str url = WHARF_S("");
 
     if (!file.n)
         return url;
@@ -23,7 +22,7 @@ static void shown_put_image(wharf_req *req, wharf_out *out, const wharf_json *im
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "index", val_int((int64_t)i));
-    W->json->put(out, "image_url", val_text_or_null(shown_link(req, image)));
+    W->json->put(out, "image_url", val_text_or_null(shown_link(req, json_text(image, "file"))));
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
         W->json->put(out, keys[k], val_json(W->json->get(image, keys[k])));
     W->json->close(out);
@@ -37,7 +36,7 @@ static void shown_put(wharf_req *req, wharf_out *out, const wharf_json *images, 
     if (f == SHIPPING_LABEL_INFERENCE_IMAGE_URL) {
         for (const wharf_json *m = W->json->at(images, 0); m; m = W->json->next(m))
             if (n == 1 || json_truth(W->json->get(m, "selected")))
-                url = shown_link(req, m);
+                url = shown_link(req, json_text(m, "file"));
         W->json->put(out, NULL, val_text_or_null(url));
         return;
     }
@@ -49,7 +48,7 @@ static void shown_put(wharf_req *req, wharf_out *out, const wharf_json *images, 
     for (const wharf_json *m = W->json->at(images, 0); m && n > 1; m = W->json->next(m), i++) {
         if (f == SHIPPING_LABEL_INFERENCE_IMAGES)
             shown_put_image(req, out, m, i);
-        else if ((url = shown_link(req, m)).n)
+        else if ((url = shown_link(req, json_text(m, "file"))).n)
             W->json->put(out, NULL, val_text(url));
     }
     W->json->close(out);

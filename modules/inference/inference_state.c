@@ -8,8 +8,8 @@
 #include "inference.gen.h"
 
 /* Errors of the pictures: they stay until somebody says what the label says. */
-static const char *const image_errors[] = {"ambiguous_label", "missing_label", "image_unreadable",
-    "extraction_timeout", "extraction_failed"};
+static const char *const image_errors[] = {"ambiguous_label", "missing_label", "image_unavailable",
+    "image_unreadable", "extraction_timeout", "extraction_failed"};
 /* Errors of the tracker that was tried. */
 static const char *const tracker_errors[] = {"tracker_failed", "tracker_forbidden"};
 

@@ -157,8 +157,7 @@ static void put_languages(struct settling *s)
     W->json->put(s->out, "languages", val_text(all.n ? all : WHARF_S("eng")));
 }
 
-wharf_status wishes_settle(
-    wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret)
+static wharf_status wishes_make(wharf_req *req, const wharf_json *options, const wharf_json **ret)
 {
     struct settling s = {.req = req, .options = options, .out = W->json->builder(req)};
     wharf_status status = inference_org->setting_json(req, "inferences", &s.settings);
@@ -176,7 +175,14 @@ wharf_status wishes_settle(
                                 "require_unique_hash"),
             false)));
     W->json->close(s.out);
-    status = W->json->result(req, s.out, ret);
+    return W->json->result(req, s.out, ret);
+}
+
+wharf_status wishes_settle(
+    wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret)
+{
+    wharf_status status = wishes_make(req, options, ret);
+
     if (status == WHARF_OK && json_truth(W->json->get(*ret, "at_location")) && !location.n)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "options.match.location",
             "Contacts of a location can only be looked for with location_id; send it");
@@ -218,4 +224,14 @@ void wishes_read(const wharf_json *settled, struct wishes *ret)
         .limit = read_number(settled, "limit"),
         .ignore = W->json->get(settled, "ignore"),
         .languages = json_text(settled, "languages")};
+}
+
+wharf_status wishes_of_settings(wharf_req *req, struct wishes *ret)
+{
+    const wharf_json *settled;
+    wharf_status s = wishes_make(req, NULL, &settled);
+
+    if (s == WHARF_OK)
+        wishes_read(settled, ret);
+    return s;
 }

@@ -170,6 +170,7 @@ struct item_label {
     struct label_fact gtin; /* 14 digits */
     struct label_fact sku, sscc;
     struct label_fact quantity; /* a number as text */
+    struct label_fact supplier; /* a name */
     struct label_fact item_numbers[ITEM_LABEL_LIST_MAX], purchase_orders[ITEM_LABEL_LIST_MAX];
     size_t n_item_numbers, n_purchase_orders;
     struct label_measure weight;

@@ -269,6 +269,19 @@ static bool item_is_number(wharf_str value)
     return value.n && value.n <= ITEM_VALUE_MAX && label_digits(value) > 0;
 }
 
+/* Tells whether a printed value may be somebody's name: "4711" behind "VENDOR" is none. */
+static bool item_is_name(wharf_str value)
+{
+    size_t letters = 0, digits = label_digits(value);
+
+    for (size_t i = 0; i < value.n; i++) {
+        uint8_t c = (uint8_t)value.p[i];
+
+        letters += (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c & 0xc0) == 0xc0;
+    }
+    return value.n <= ITEM_VALUE_MAX && letters > digits && letters >= 2;
+}
+
 static void item_caption(struct label_items *it, uint32_t kind, struct label_fact fact)
 {
     struct item_label *r = it->ret;
@@ -293,6 +306,10 @@ static void item_caption(struct label_items *it, uint32_t kind, struct label_fac
         break;
     case LABEL_ITEM_NAME:
         item_put(&r->item_name, &fact);
+        break;
+    case LABEL_SUPPLIER:
+        if (item_is_name(fact.value))
+            item_put(&r->supplier, &fact);
         break;
     case LABEL_ITEM_NUMBER:
         if (item_is_number(fact.value))
@@ -351,5 +368,6 @@ void item_label_read(const struct label_env *env, const wharf_image_read *image,
                ret->gtin.confidence || ret->sku.confidence || ret->sscc.confidence ||
                ret->quantity.confidence || ret->n_item_numbers || ret->n_purchase_orders ||
                ret->weight.fact.confidence || ret->dimensions.fact.confidence ||
-               ret->production_date.confidence || ret->expiry_date.confidence;
+               ret->production_date.confidence || ret->expiry_date.confidence ||
+               ret->supplier.confidence;
 }

@@ -12,7 +12,7 @@ CAPTIONS = [
     "purchase_order", "order_number", "invoice_number", "rma_number", "reference_number",
     "account_id", "ship_date", "delivery_date", "phone", "email", "person", "care", "company",
     "other", "carton_number", "lot_number", "serial_number", "sku", "item_number", "quantity",
-    "expiry_date", "production_date", "gtin", "item_name", "sscc", "none"]
+    "expiry_date", "production_date", "gtin", "item_name", "sscc", "supplier", "none"]
 WORDS = ["filler", "legal", "business", "of", "tag", "carrier", "service", "class", "month", "unit"]
 PHRASES = {"filler": "fillers", "legal": "legal", "business": "business", "of": "of"}
 NAMED = {"tag": "tags", "carrier": "carriers", "class": "classes", "unit": "units"}

@@ -274,6 +274,23 @@ wharf_status file_remove(struct wharf_req *req, wharf_str id)
     return end_links(req, id, req_query(req, sql, args, 3));
 }
 
+wharf_status file_erase(struct wharf_req *req, wharf_str id)
+{
+    struct job_order order = {.job = "wharf.erase_object"};
+    struct file_row row;
+    wharf_status s = file_find_of(
+        req, req->access.who ? req->access.who->organization : str_z(""), id, &row);
+
+    if (s != WHARF_OK)
+        return s;
+    s = file_remove(req, id);
+    if (s != WHARF_OK || !row.stored)
+        return s;
+    order.key = row.hash;
+    order.args = arena_printf(req->arena, "{\"hash\": \"%s\"}", row.hash.p);
+    return job_enqueue(req, &order);
+}
+
 /* Tells the job. A module that is not loaded here does not keep its file from coming. */
 static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, const char *job)
 {

@@ -42,6 +42,9 @@ wharf_status file_find_of(
  * to be told: waiting for that upload here could deadlock. Problem: storage.unavailable, when
  * links that lead past this server can't be ended (file_direct.h). */
 wharf_status file_remove(struct wharf_req *req, wharf_str id);
+/* Removes a file, and has its bytes erased as soon as that is committed, unless another file has
+ * the same. Returns and problems as file_remove(). */
+wharf_status file_erase(struct wharf_req *req, wharf_str id);
 /* Sets which job is told of the arrival ("support.mail"). */
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);
 /* Ends all links to a file now, and the file then. WHARF_NOT_FOUND as file_remove(). */
@@ -94,6 +97,13 @@ struct file_database {
 };
 bool file_collect(const struct file_database *db, struct blob_store *store, int64_t now_us,
     int64_t grace_s, struct file_collected *ret);
+
+/* Erases an object now that no row names. ret->held: a backup runs, it stays for now. */
+bool file_erase_object(const struct file_database *db, struct blob_store *store, const char *hash,
+    struct file_collected *ret);
+/* Runs the job that does so: file_erase() asks for it, and it is run again until it is done. */
+wharf_status file_erase_job(struct wharf_req *req, void *arg);
+extern const char file_erase_policy[];
 
 /* Runs the kernel's job that collects each hour (kernel/worker/kernel_part.c). */
 wharf_status file_collect_job(struct wharf_req *req, void *arg);

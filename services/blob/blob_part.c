@@ -8,10 +8,10 @@
 #include "blob/files_route.h"
 #include "blob/host_blob.h"
 
-static const struct offered_service services[] = {{{"wharf.blob", 1, 3}, &host_blob}};
+static const struct offered_service services[] = {{{"wharf.blob", 1, 4}, &host_blob}};
 static const struct part_job jobs[] = {{"collect_files", file_collect_job, file_collect_policy},
+    {"erase_object", file_erase_job, file_erase_policy},
     {"scrub_files", file_scrub_job, file_scrub_policy},
-
     {"take_uploads", file_fetch_job, file_fetch_policy}};
 
 static int storage_probe(const struct engine *e)

@@ -74,6 +74,16 @@ static bool consider(void *arg, const char *hash)
     return c->ok && !c->done->held;
 }
 
+bool file_erase_object(const struct file_database *db, struct blob_store *store, const char *hash,
+    struct file_collected *ret)
+{
+    struct collecting c = {.db = db, .store = store, .done = ret, .ok = true};
+
+    memset(ret, 0, sizeof(*ret));
+    consider(&c, hash);
+    return c.ok;
+}
+
 /* ---- what clients bring and read past this server ---- */
 
 /* $1 is "organization/file/moment". */

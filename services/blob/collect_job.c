@@ -1,5 +1,5 @@
-/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation.
- * See blob_file.h. */
+/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation; and
+ * the erasing of one object, at once. See blob_file.h. */
 #include <stdlib.h>
 
 #include "blob/blob_file.h"
@@ -10,6 +10,9 @@
 
 const char file_collect_policy[] = "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", "
                                    "\"transaction\": \"own\", \"background\": true}";
+
+const char file_erase_policy[] = "{\"retries\": 1000, \"backoff\": {\"first\": \"2s\", \"max\": "
+                                 "\"10m\"}, \"transaction\": \"own\"}";
 
 static void warn(const struct wharf_req *req, const struct db_error *e)
 {
@@ -60,4 +63,15 @@ wharf_status file_collect_job(struct wharf_req *req, void *arg)
     log_info("file.collected", "%u expired files, %u objects, %u temporary files%s", done.rows,
         done.objects, done.temporary, done.held ? "; a backup runs, the rest waits for it" : "");
     return good ? WHARF_OK : req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
+}
+
+wharf_status file_erase_job(struct wharf_req *req, void *arg)
+{
+    const struct file_database db = {collect_job_rows_of, collect_job_step, req};
+    struct file_collected done;
+    bool good = file_erase_object(
+        &db, req->engine->blobs, json_text_or(req->body, "hash", "").p, &done);
+
+    (void)arg;
+    return good && !done.held ? WHARF_OK : req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }

@@ -238,4 +238,4 @@ static bool b_direct(wharf_req *req)
 const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
     b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5,
     b_on_arrival, file_set_type, file_retire, b_on_damage, b_direct, b_direct_link, file_fetch,
-    b_on_refusal};
+    b_on_refusal, file_erase};

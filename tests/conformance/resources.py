@@ -45,6 +45,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
          "shipping_label_inference": {"image": lambda: BLANK, "barcode_values": lambda: [f"REF{next(SERIAL)}"], "options": lambda: {"match": {"search": []}}},
+         "item_label_inference": {"image": lambda: BLANK, "barcode_values": lambda: [f"(10)LOT{next(SERIAL)}"]},
          "bom": {"components": lambda world: [{"item_id": world.make("item")["id"], "quantity": 1}]},
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
@@ -83,12 +84,13 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "document_retention_rule": {"category"}, "template": {"template_data"},
            "manifest": {"sender", "recipient", "reason_code_id", "status"}, "receipt": {"lines", "parcel_id", "reverses_receipt_id", "reason_code_id", "layout_id", "correction"},
            "shipping_label_inference": {"image_url", "provider_id", "recipient", "sender", "status", "options", "rematch"},
+           "item_label_inference": {"image_url", "gtin", "sscc", "supplier"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
-BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"}, "shipping_label_inference": {"create"},
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"}, "shipping_label_inference": {"create"}, "item_label_inference": {"create"},
             "integration_secret": {"create", "delete"}, "push_subscription": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 # Resources whose status has events of its own, beside created, updated and deleted.
 TELLS_MORE = {"shipping_label_inference"}

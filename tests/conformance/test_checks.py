@@ -121,6 +121,7 @@ BREAKAGES = {
     "files.checksums": [(damage, "is damaged: its bytes have another hash")],
     "files.damaged": [("UPDATE wharf.file SET damage = 'lost', damage_told = 'lost', read_at = now() WHERE id = (SELECT min(id) FROM wharf.file WHERE state = 'stored') RETURNING id", r"its bytes are lost, as was seen at .* \([0-9a-f]{64}\)")],
     "files.objects": [(lose, r"its bytes are not in the store \([0-9a-f]{64}\)")],
+    "inference.item_label_says": [(f"UPDATE inference.item_label SET errors = '[\"no_fields\"]' WHERE id = {pick('id', 'inference.item_label', 'deleted_at IS NULL')} RETURNING id", r'is completed, with the errors \["no_fields"\]')],
     "inference.reading_contacts": [(f"UPDATE inference.shipping_label SET recipient_contact_id = 'ctct_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL')} RETURNING id",
                                     "names the contacts ctct_gone and null, and its parties others")],
     "inference.reading_trackers": [(f"UPDATE inference.shipping_label SET tracker_id = 'track_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL', skip=1)} RETURNING id",

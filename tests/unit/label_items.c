@@ -39,6 +39,7 @@ static wharf_str items_shown(struct arena *a, const struct item_label *l)
         put_fact(&out, "po", &l->purchase_orders[i]);
     put_fact(&out, "made", &l->production_date);
     put_fact(&out, "exp", &l->expiry_date);
+    put_fact(&out, "by", &l->supplier);
     if (l->weight.fact.confidence)
         buf_adds(&out, arena_printf(a, " kg=%lld", (long long)l->weight.value));
     s = arena_dup_str(a, buf_str(&out));
@@ -71,6 +72,10 @@ static void items(void **state)
         {"10 10 20|UPC: 036000291452\n", "gtin=00036000291452"},
         {"10 10 20|UPC: 036000291453\n", ""},
         {"10 10 20|ITEM NAME: Blue widget\n", "name=Blue widget"},
+        {"10 10 20|SUPPLIER: ACME SUPPLY COMPANY\n", "by=ACME SUPPLY COMPANY"},
+        {"10 10 20|MANUFACTURED BY Nordwind GmbH & Co. KG\n10 40 20|LOT: A-55\n",
+            "lot=A-55 by=Nordwind GmbH & Co. KG"},
+        {"10 10 20|VENDOR NO 12345\n10 40 20|VENDOR: 12345\n10 70 20|SUPPLIER CODE AB\n", ""},
         {"10 10 20|QTY: 1,000\n", ""},
         {"10 10 20|LOT:\n10 40 20|hello\n", ""},
     };

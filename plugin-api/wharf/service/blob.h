@@ -1,5 +1,5 @@
 /* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database:
- * service "wharf.blob", version 1.3.
+ * service "wharf.blob", version 1.4.
  *
  * A file belongs to the request's organization. Its row is part of the request's transaction;
  * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
@@ -123,6 +123,12 @@ typedef struct wharf_blob_api {
      * "rejected" (on_arrival() had a problem of status 400). */
     void (*on_refusal)(wharf_plugin *self,
         wharf_status (*fn)(wharf_req *req, wharf_str id, const char *reason));
+
+    /* ---- 1.4 ---- */
+    /* As remove(), and the bytes are erased as soon as that is committed, unless another file has
+     * the same; while a backup runs, when it has ended. For what has to be gone, not only out of
+     * reach. */
+    wharf_status (*erase)(wharf_req *req, wharf_str id);
 } wharf_blob_api;
 
 #ifdef __cplusplus

@@ -239,7 +239,6 @@ def test_requests_that_make_no_batch(client):
         client.refused("POST", BATCHES, status, code, errors, {"resource": "contact", "action": "merge", "data": [{"name": "x"}], **body})
     refused("validation.failed", ["resource"], resource="webhook")
     refused("validation.failed", ["resource"], resource="nothing")
-    refused("batch.resource_unavailable", ["resource"], resource="shipping_label_inference")
     refused("validation.failed", ["action"], action="upsert")
     refused("validation.failed", ["mode"], mode="later")
     refused("batch.data_empty", ["data"], data=[])

@@ -150,7 +150,7 @@ def test_overwrite_leaves_links(client):
 
 
 # Fields that end in _id and hold no id of a record of ours: what another system calls the row.
-OTHERS_WORDS = {"external_id", "external_container_id"}
+OTHERS_WORDS = {"external_id", "external_container_id", "provider_id", "provider_service_level_id", "account_id"}
 
 
 def test_definitions_say_which_fields_are_links():

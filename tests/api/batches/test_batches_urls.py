@@ -29,6 +29,10 @@ def world(tmp_path_factory):
     w.web.shutdown()
 
 
+def test_a_resource_whose_module_is_not_there(world):
+    world.client.refused("POST", BATCHES, 400, "batch.resource_unavailable", ["resource"], {"resource": "shipping_label_inference", "action": "merge", "data": [{"notes": "x"}]})
+
+
 def test_a_table_from_the_web(world):
     for mode in ("sync", "mixed"):
         b = run(world.client, world.base + "/a.csv", mode=mode)

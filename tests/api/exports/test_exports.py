@@ -16,6 +16,7 @@ import requests
 from wharf import BUILD, MODULES, TURNS_ARE_HEARD, WAIT, Server, make_location, stepped_back
 
 EXPORTS = "/v1/exports"
+BLANK = "iVBORw0KGgoAAAANSUhEUgAAADwAAAA8CAAAAAAfl4auAAAAKElEQVR4nO3LsQ0AAAQAMPz/Mz8wSdq92bFXhyvLsizLsizLsiy/zQOl0AF3228AsgAAAABJRU5ErkJggg=="  # 60 by 60 white pixels
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,6 @@ def test_options_are_the_list_s(fresh):
     client.refused("POST", EXPORTS, 400, "validation.failed", ["options"], body={"resource": "contact"})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "print_station", "options": {}})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "nothing", "options": {}})
-    client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "shipping_label_inference", "options": {}})
     for formats in ([], ["xml"], ["csv", "csv"]):
         assert client.post(EXPORTS, {"resource": "contact", "options": {}, "formats": formats}).status == 400
     # empty: a header and no row
@@ -341,8 +341,9 @@ def test_every_resource_gives_what_its_list_gives(server):
     made = {"contact": ("/v1/contacts", {"name": "Ann"}), "group": ("/v1/groups", {"name": "G", "resource": "contact"}), "location": ("/v1/locations", None),
             "parcel": ("/v1/parcels", {"name": "P", "location_id": place}), "container": ("/v1/containers", {"name": "C", "location_id": place}), "manifest": ("/v1/manifests", {"location_id": place}),
             "item": ("/v1/items", {"name": "Item", "levels": [{"location_id": place, "available_qty": 2.5}]}), "audit": ("/v1/audits", {"location_id": place}), "shipment": ("/v1/shipments", {"tracking_number": "EXPORT1"}), "tracker": ("/v1/trackers", {"tracking_number": "EXPORT2"}), "log": ("/v1/logs", None),
+            "shipping_label_inference": ("/v1/inferences/images/shipping-labels", {"image": BLANK, "barcode_values": ["1Z999AA10123456784"]}),
             "document": ("/v1/documents", {"name": "Paper", "visibility": "private", "content": "aGVsbG8="})}
-    missing = {"shipping_label_inference"}
+    missing = set()
     here = {m.split("/")[-1] for m in MODULES.split(",")}
     item = client.post("/v1/items", {"name": "Thing", "is_asset": True}) if "assets" in here else None
     made["asset"] = ("/v1/assets", {"item_id": item.data["id"] if item else "", "location_id": place})
@@ -361,6 +362,14 @@ def test_every_resource_gives_what_its_list_gives(server):
         assert told and ({r["id"] for r in told} <= {r["id"] for r in listed} if resource == "log" else told == listed), resource
     for resource in missing:
         client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": resource, "options": {}})
+
+
+def test_a_resource_whose_module_is_not_there():
+    s = Server("--modules", "org,locations,contacts,exports")
+    try:
+        s.organization().client().refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "shipping_label_inference", "options": {}})
+    finally:
+        s.stop()
 
 
 def test_who_and_when_in_the_list(fresh):

@@ -1,4 +1,4 @@
-"""A box comes by UPS: a photo of its label says for whom it is, and a tracker follows it."""
+"""A box comes by UPS: a photo of its label says for whom it is, and a tracker follows it. A carton inside has a label of its own."""
 import base64
 import pathlib
 import sys
@@ -9,6 +9,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cell"))
 def picture():
     import labels
     return base64.b64encode(labels.bytes_of(labels.label().convert("1"), optimize=True)).decode()
+
+
+def carton():
+    import labels
+    page = labels.Image.new("L", (812, 520), 255)
+    for i, line in enumerate(("SUPPLIER: NORTHERN PARTS LLC", "ITEM NAME: Blue widget", "P/N 4711-A", "CARTON# C-77", "PO# 5501-7")):
+        labels.ImageDraw.Draw(page).text((40, 30 + 50 * i), line, 0, labels.font(30))
+    page.paste(labels.code("gs1_128", "[01]00614141123452[17]271231[10]A-55", 1, 80), (40, 300))
+    return base64.b64encode(labels.bytes_of(page.convert("1"), optimize=True)).decode()
 
 
 def tell(w):
@@ -23,3 +32,8 @@ def tell(w):
     w.call("compare_inferences", query={"ids": made["id"]})
     w.call("update_shipping_label_inference", path=at, body={"recipient": {"contact_id": jane["id"]}, "notes": "On the upper shelf."})
     w.call("delete_shipping_label_inference", path=at)
+    item = {"id": w.call("create_item_label_inference", body={"image": carton(), "location_id": hall["id"], "metadata": {"order": "77-20451"}})["id"]}
+    w.call("list_item_label_inferences", query={"item_numbers": ["4711-A"], "statuses": ["completed"], "limit": 10})
+    w.call("retrieve_item_label_inference", path=item)
+    w.call("update_item_label_inference", path=item, body={"quantity": 24, "supplier": {"name": "Northern Parts"}})
+    w.call("delete_item_label_inference", path=item)

@@ -1,0 +1,118 @@
+/* inference_item_create.c - POST /v0/ai/inferences/images/item-labels: one image becomes a row
+ * (docs/spec/06-inference.md section 11). No connection to the database is held while the image is
+ * fetched and read. Leaves to others: fields (inference_item_facts.c), rules of the row
+ * (inference_item_rules.c). */
+#include <string.h>
+
+#include "inference.h"
+
+#include "inference.gen.h"
+
+const char item_label_inner_kind[] = "inference.item_label";
+
+/* ---- the image ---- */
+
+/* Reads the image; one that is none fails the request. */
+static wharf_status item_label_read_image(wharf_req *req, struct item_reading *r)
+{
+    struct picture *p = &r->picture;
+    struct label_env env;
+    wharf_status s = reading_env(req, &env);
+
+    if (s == WHARF_OK)
+        s = picture_read(req, p, WHARF_IMAGE_CODES | WHARF_IMAGE_TEXT, r->wishes.languages, 1);
+    if (s != WHARF_OK)
+        return s;
+    if (p->error && strchr(p->error, '.'))
+        return images_fail(req, p);
+    if (!p->read)
+        return WHARF_OK;
+    r->label = W->mem->alloc(req, sizeof(*r->label));
+    r->page = W->mem->alloc(req, sizeof(*r->page));
+    item_label_read(&env, p->read, &p->given, r->label);
+    label_read(&env, p->read, &p->given, r->page);
+    return item_label_supplier(req, r);
+}
+
+/* ---- the row ---- */
+
+static wharf_status item_label_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
+{
+    static const char *const keys[] = {"location_id", "metadata"};
+    wharf_out *out = W->json->builder(req);
+
+    W->json->open(out, NULL, '{');
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (W->json->get(body, keys[i]))
+            W->json->put(out, keys[i], val_json(W->json->get(body, keys[i])));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+static wharf_status item_label_write(
+    wharf_req *req, const wharf_json *body, struct item_reading *r, const wharf_rec **ret)
+{
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = ITEM_RESOURCE,
+        .op = WHARF_CREATE,
+        .kind = item_label_inner_kind,
+        .context = r,
+        .ret_rec = ret};
+    wharf_status s = picture_keep(
+        req, &r->picture, r->wishes.store_images, WHARF_S("item-label"), &r->file);
+
+    if (s == WHARF_OK)
+        s = item_label_body(req, body, &w.body);
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
+}
+
+static wharf_status item_label_answer(
+    wharf_req *req, const wharf_json *body, struct item_reading *r)
+{
+    const wharf_rec *rec = NULL;
+    wharf_str id;
+    wharf_status s = item_label_write(req, body, r, &rec);
+
+    if (s != WHARF_OK)
+        return s;
+    id = W->res->id(rec);
+    s = W->res->fetch(req, ITEM_RESOURCE, id, WHARF_SHOWN, &rec);
+    if (s != WHARF_OK)
+        return s;
+    W->res->encode(req,
+        W->req->respond(req, 201,
+            is(field_text(rec, ITEM_LABEL_INFERENCE_STATUS), "error")
+                ? "Nothing was found on the label"
+                : "Label read"),
+        NULL, rec);
+    W->req->created(req, W->mem->format(req, "/v0/ai/inferences/images/item-labels/%s", id.p));
+    return WHARF_OK;
+}
+
+wharf_status item_label_create(wharf_req *req, void *arg)
+{
+    struct item_reading *r = W->mem->alloc(req, sizeof(*r));
+    const wharf_json *body;
+    wharf_str location;
+    size_t n;
+    wharf_status s = W->req->body(req, &body);
+
+    (void)arg;
+    if (s == WHARF_OK)
+        s = images_collect(req, body, 1, &r->picture, &n);
+    if (s == WHARF_OK)
+        s = wishes_of_settings(req, &r->wishes);
+    if (s == WHARF_OK)
+        s = images_take_values(
+            req, W->json->get(body, "barcode_values"), "barcode_values", &r->picture.given);
+    if (s != WHARF_OK)
+        return s;
+    location = json_text(body, "location_id");
+    if (location.n)
+        s = inference_check_location(req, location);
+    if (s == WHARF_OK)
+        s = images_bring(req, &r->picture, 1);
+    if (s == WHARF_OK)
+        s = item_label_read_image(req, r);
+    return s == WHARF_OK ? item_label_answer(req, body, r) : s;
+}
