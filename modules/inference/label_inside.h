@@ -260,7 +260,7 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
 bool label_repair(const struct label_env *env, wharf_str text, struct label_number *ret);
 
 /* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c,
- * label_lines.c) ---- */
+ * label_postal.c, label_lines.c) ---- */
 
 enum { LABEL_BLOCK_LINES = 16 };
 
@@ -299,12 +299,19 @@ struct label_place { /* an address that was read */
     wharf_str line1, line2, city, state_code, postal_code, country_code;
     bool country_told; /* it is printed, or the postal code has a form of that country alone */
     bool disagrees; /* the state has no such postal codes */
+    bool repaired; /* signs of the postal code were taken for others */
 };
 /* Takes the lines apart as an address. country: whose form is meant where none is printed. Returns
  * false when there is no postal code with a place in it. */
 bool label_place_read(const struct label_env *env, wharf_str text, wharf_str country,
     struct label_place *ret);
+/* Writes the text with the postal code at the begin or end of one of its last lines as its form
+ * wants it, "T5J ON3" as "T5J 0N3". Returns false unless there is exactly one way to do so. */
+bool label_postal_repair(
+    const struct label_env *env, wharf_str text, wharf_str country, wharf_str *ret);
 bool label_is_country(wharf_str text);
+/* Tells whether it names a country that has no postal codes. */
+bool label_is_codeless(wharf_str text);
 /* Tells whether the line begins the street of an address. */
 bool label_is_street(wharf_str text);
 /* Tells whether the line is a unit or box alone. */
