@@ -180,8 +180,8 @@ static void straighten(struct shot *s, PIX **grey, PIX **dark)
     PIX *straight, *straight_dark;
 
     s->skew = 0;
-    if (pixFindSkewSweepAndSearch(*dark, &angle, &sure, 4, 2, SKEW_MOST, 1.0F, 0.01F) ||
-        sure < 3 || fabsf(angle) < 0.3F)
+    if (pixFindSkewSweepAndSearch(*dark, &angle, &sure, 4, 2, SKEW_MOST, 1.0F, 0.01F) || sure < 3 ||
+        fabsf(angle) < 0.3F)
         return;
     radians = angle * 3.14159265358979 / 180;
     straight = pixRotate(*grey, (float)radians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0);

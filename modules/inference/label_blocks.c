@@ -268,7 +268,8 @@ static struct label_block *label_block_for(const struct label_page *page,
 static struct label_block *label_block_beside(const struct label_page *page,
     struct label_block *blocks, size_t n, const struct label_line *line, uint32_t x)
 {
-    struct label_block *b = line->from < line->to ? label_block_for(page, blocks, n, line, x) : NULL;
+    struct label_block *b = line->from < line->to ? label_block_for(page, blocks, n, line, x)
+                                                  : NULL;
     uint32_t height = line->piece->at.h;
 
     if (!b || b->role >= 0 || b->ended || line->piece->at.x + height > b->left ||
@@ -291,7 +292,7 @@ static size_t label_collect_blocks(const struct label_page *page,
         if (!label_line_of(order[i], &line, &role))
             continue;
         x = label_line_left(page, &line);
-        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 2) {
+        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text)) {
             places++;
             line.place = label_ends_place(page->env, label_line_text(&line));
         }

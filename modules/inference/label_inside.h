@@ -61,10 +61,9 @@ enum label_kind { /* the order is that of label_tables.py */
 #define LABEL_BIT(kind) (UINT64_C(1) << (kind))
 
 /* Captions of shipping labels, of labels of items. */
-#define LABEL_SHIPPING_CAPTIONS \
-    ((LABEL_BIT(LABEL_OTHER + 1) - 1) | LABEL_BIT(LABEL_NO_CAPTION))
-#define LABEL_ITEM_CAPTIONS \
-    (LABEL_BIT(LABEL_PURCHASE_ORDER) | LABEL_BIT(LABEL_WEIGHT) | LABEL_BIT(LABEL_DIMENSIONS) | \
+#define LABEL_SHIPPING_CAPTIONS ((LABEL_BIT(LABEL_OTHER + 1) - 1) | LABEL_BIT(LABEL_NO_CAPTION))
+#define LABEL_ITEM_CAPTIONS                                                                        \
+    (LABEL_BIT(LABEL_PURCHASE_ORDER) | LABEL_BIT(LABEL_WEIGHT) | LABEL_BIT(LABEL_DIMENSIONS) |     \
         (LABEL_BIT(LABEL_SSCC + 1) - LABEL_BIT(LABEL_OTHER)) | LABEL_BIT(LABEL_NO_CAPTION))
 
 /* Where a phrase is a caption; a mark is a colon, a number sign, or the end of the piece. */
@@ -82,6 +81,9 @@ struct label_numeric { /* ISO 3166-1; ends with number 0 */
     uint16_t number;
     char code[3];
 };
+struct label_area { /* letters that postal codes of a country begin with; ends with NULL */
+    const char *country, *begins;
+};
 struct label_weights { /* tenths */
     int bias, long_linear, provider_code, matrix, ruled, height_variance, dense, many_lines;
 };
@@ -92,6 +94,7 @@ extern const char *const label_names[];
 extern const struct label_service label_services[];
 extern const size_t label_services_count;
 extern const struct label_numeric label_numerics[];
+extern const struct label_area label_areas[];
 extern const struct label_weights label_weights;
 
 /* ---- the page (label_page.c) ---- */
@@ -134,8 +137,7 @@ struct label_page {
 };
 
 /* Makes the page. captions: LABEL_SHIPPING_CAPTIONS or LABEL_ITEM_CAPTIONS. */
-void label_page_make(
-    const struct label_env *env, const wharf_image_read *image, uint64_t captions,
+void label_page_make(const struct label_env *env, const wharf_image_read *image, uint64_t captions,
     struct label_page *ret);
 /* Makes the tokens of a text; those of several words of the picture are numbered from first_word
  * on, a blank at a time. */
@@ -143,8 +145,8 @@ struct label_token *label_tokens(
     const struct label_env *env, wharf_str text, uint32_t first_word, uint32_t *ret_n);
 /* Finds the phrase that the tokens from i are, the longest one; NULL: none. kinds: LABEL_BIT of
  * those that are meant. *ret_n: tokens of it. */
-const struct label_word *label_phrase(const struct label_token *t, uint32_t n, uint32_t i,
-    uint64_t kinds, uint32_t *ret_n);
+const struct label_word *label_phrase(
+    const struct label_token *t, uint32_t n, uint32_t i, uint64_t kinds, uint32_t *ret_n);
 /* Finds the next word of the table with the same key and another kind or ref; NULL: none. */
 const struct label_word *label_next_phrase(const struct label_word *w, uint64_t kinds);
 /* Tells whether some phrase of the kinds stands in the text. */
@@ -169,10 +171,10 @@ wharf_str label_copy(const struct label_env *env, wharf_str s);
 wharf_str label_written(const struct label_env *env, const char *room, int n);
 enum { LABEL_FORMAT_MAX = 512 };
 /* Formats as printf() does, to memory of the environment. */
-#define label_format(env, ...) \
-    ({ \
-        char room_[LABEL_FORMAT_MAX]; \
-        label_written(env, room_, snprintf(room_, sizeof(room_), __VA_ARGS__)); \
+#define label_format(env, ...)                                                                     \
+    ({                                                                                             \
+        char room_[LABEL_FORMAT_MAX];                                                              \
+        label_written(env, room_, snprintf(room_, sizeof(room_), __VA_ARGS__));                    \
     })
 wharf_str label_upper(const struct label_env *env, wharf_str s); /* a to z only */
 wharf_str label_trim(wharf_str s); /* blanks and punctuation around it */
@@ -300,18 +302,23 @@ struct label_place { /* an address that was read */
     bool country_told; /* it is printed, or the postal code has a form of that country alone */
     bool disagrees; /* the state has no such postal codes */
     bool repaired; /* signs of the postal code were taken for others */
+    wharf_str read; /* the text, as long as it was given */
 };
 /* Takes the lines apart as an address. country: whose form is meant where none is printed. Returns
  * false when there is no postal code with a place in it. */
-bool label_place_read(const struct label_env *env, wharf_str text, wharf_str country,
-    struct label_place *ret);
+bool label_place_read(
+    const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret);
+/* Tells whether postal codes of the country are written so. */
+bool label_is_postal_form(wharf_str postal, wharf_str country);
 /* Writes the text with the postal code at the begin or end of one of its last lines as its form
  * wants it, "T5J ON3" as "T5J 0N3". Returns false unless there is exactly one way to do so. */
 bool label_postal_repair(
     const struct label_env *env, wharf_str text, wharf_str country, wharf_str *ret);
+/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
+bool label_is_printed_so(wharf_str text, wharf_str postal);
 bool label_is_country(wharf_str text);
-/* Tells whether it names a country that has no postal codes. */
-bool label_is_codeless(wharf_str text);
+/* Tells whether the line ends an address of the country that the line below it names. */
+bool label_ends_named(const struct label_env *env, wharf_str text, wharf_str country);
 /* Tells whether the line begins the street of an address. */
 bool label_is_street(wharf_str text);
 /* Tells whether the line is a unit or box alone. */
@@ -326,8 +333,8 @@ bool label_is_email(wharf_str text);
 /* ---- the rest (label_fields.c, label_measures.c, label_dates.c, label_service.c,
  * label_class.c) ---- */
 
-void label_fields(const struct label_page *page, const struct label_coded *coded,
-    struct label *ret);
+void label_fields(
+    const struct label_page *page, const struct label_coded *coded, struct label *ret);
 void label_services_read(
     const struct label_page *page, const struct label_coded *coded, struct label *ret);
 void label_tags(const struct label_page *page, struct label *ret);
@@ -335,8 +342,8 @@ void label_tags(const struct label_page *page, struct label *ret);
  * none, or it has no unit. */
 size_t label_weight_read(
     const struct label_env *env, wharf_str text, int64_t *ret_value, const char **ret_unit);
-bool label_dimensions_read(const struct label_env *env, wharf_str text,
-    struct label_dimensions *ret);
+bool label_dimensions_read(
+    const struct label_env *env, wharf_str text, struct label_dimensions *ret);
 /* Reads a date that a text begins with. Returns false when there is none, when it can't be, or
  * when it is more than span days from today. */
 bool label_date(const struct label_env *env, wharf_str text, int64_t span, int64_t *ret_days);

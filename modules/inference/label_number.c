@@ -49,7 +49,12 @@ static bool label_nearly(wharf_str a, const char *b)
 /* Finds the carrier that a word is nearly the name of. */
 static const struct label_word *label_near_carrier(wharf_str key)
 {
-    if (key.n < NEAR_LEAST || key.n > NEAR_MOST || label_digits(key))
+    struct label_token word = {.key = key};
+    uint32_t n;
+
+    /* "PARCEL" is a word, and no "eparcel" */
+    if (key.n < NEAR_LEAST || key.n > NEAR_MOST || label_digits(key) ||
+        label_phrase(&word, 1, 0, ~UINT64_C(0), &n))
         return NULL;
     for (const struct label_word *w = label_near_names; w->key; w++) {
         if (label_nearly(key, w->key))

@@ -164,6 +164,11 @@ static size_t label_place_line(const struct label_page *page, struct label_body 
 {
     size_t left = PARTY_LAST_LINES;
 
+    for (size_t i = body->n; i-- > 1 && left--;) {
+        if (label_is_country(body->text[i]) &&
+            label_ends_named(page->env, body->text[i - 1], body->text[i]))
+            return i - 1;
+    }
     for (uint32_t ends = LABEL_ENDS_CODE; ends > LABEL_ENDS_NOTHING; ends--) {
         left = PARTY_LAST_LINES;
         for (size_t i = body->n; i-- > 0 && left--;) {
@@ -171,8 +176,6 @@ static size_t label_place_line(const struct label_page *page, struct label_body 
                 return i;
         }
     }
-    if (body->n > 2 && label_is_codeless(body->text[body->n - 1]))
-        return body->n - 2;
     left = PARTY_LAST_LINES;
     for (size_t i = body->n; i-- > 0 && left--;) {
         if (label_split_whole(page->env, body, i))
@@ -231,12 +234,17 @@ static bool label_read_address(const struct label_page *page, const struct label
     size_t to = place + 1;
     const struct label_line *l = body->line[place], *street = body->line[from];
     struct label_place p;
-    wharf_str text;
+    wharf_str text, first;
     uint32_t less;
 
     to += to < body->n && label_is_country(body->text[to]);
     text = label_sharp_s(page->env, label_join_lines(page->env, body, from, to));
     if (!label_place_read(page->env, text, country, &p))
+        return false;
+    /* a number of the street is none: the code stands in the last lines */
+    first = label_sharp_s(page->env, label_join_lines(page->env, body, from, place));
+    first.n = first.n < p.read.n ? first.n : p.read.n;
+    if (!label_is_printed_so((wharf_str){p.read.p + first.n, p.read.n - first.n}, p.postal_code))
         return false;
     /* digits and a word are an address of no country that is known only below a street */
     if (!p.country_code.n && (from == place || !label_is_street(body->text[place - 1])))
@@ -246,8 +254,8 @@ static bool label_read_address(const struct label_page *page, const struct label
     less = p.disagrees ? PARTY_LESS_FOR_STATE : 0;
     label_put_part(page, &ret->city, p.city, l, less);
     label_put_part(page, &ret->state_code, p.state_code, l, less);
-    label_put_part(page, &ret->postal_code, p.postal_code, l,
-        less + (p.repaired ? PARTY_LESS_FOR_REPAIR : 0));
+    label_put_part(
+        page, &ret->postal_code, p.postal_code, l, less + (p.repaired ? PARTY_LESS_FOR_REPAIR : 0));
     label_put_line(page, &ret->country_code, p.country_code, body->line[to - 1]);
     if (!p.country_told && ret->country_code.confidence)
         ret->country_code.confidence = (ret->country_code.confidence * 8 + 9) / 10;

@@ -2,6 +2,8 @@
  * (docs/spec/06-inference.md section 8.4): the form of the code says where a digit stands and where
  * a letter, so that "T5J ON3" is "T5J 0N3". See label_inside.h; leaves to label_place.c what an
  * address is. */
+#include <strings.h>
+
 #include "address_parse.h"
 #include "label_inside.h"
 
@@ -10,7 +12,7 @@ enum { POSTAL_CHANGES = 2, POSTAL_ROOM = 12, POSTAL_LINES = 3, POSTAL_SIGNS_KEPT
 /* Returns the digit that a letter looks like; 0: none. */
 static char label_digit_like(char c)
 {
-    static const char letters[] = "OoIilLZzSsGB", digits[] = "001111225568";
+    static const char letters[] = "OoIilLZzSsGBA", digits[] = "0011112255684";
     const char *at = c ? strchr(letters, c) : NULL;
 
     return at ? digits[at - letters] : 0;
@@ -19,7 +21,7 @@ static char label_digit_like(char c)
 /* Returns the letter that a digit looks like; 0: none. */
 static char label_letter_like(char c)
 {
-    static const char digits[] = "012568", letters[] = "OIZSGB";
+    static const char digits[] = "012568$", letters[] = "OIZSGBS";
     const char *at = c ? strchr(digits, c) : NULL;
 
     return at ? letters[at - digits] : 0;
@@ -73,12 +75,41 @@ static int label_fit_postal(const char *pattern, wharf_str text, char out[POSTAL
     return i == text.n && changed <= POSTAL_CHANGES && kept >= POSTAL_SIGNS_KEPT ? changed : -1;
 }
 
+bool label_is_postal_form(wharf_str postal, wharf_str country)
+{
+    const struct address_form *f = form_of(country);
+
+    for (size_t i = 0; i < ADDRESS_PATTERNS && *f->postal[i]; i++) {
+        if (pattern_fits(f->postal[i], postal))
+            return true;
+    }
+    return false;
+}
+
 struct label_postal_search {
     wharf_str text;
     size_t at, n; /* where the code stands */
     char code[POSTAL_ROOM];
-    bool found, several;
+    int changes; /* 0: none was found */
+    bool several; /* ways with as few changes */
 };
+
+/* Tells whether postal codes of the country begin so; true where nothing is known. */
+static bool label_begins_area(wharf_str code, const char *country)
+{
+    bool known = false;
+
+    for (const struct label_area *a = label_areas; a->country; a++) {
+        size_t n = strlen(a->begins);
+
+        if (strcmp(a->country, country) != 0)
+            continue;
+        known = true;
+        if (code.n > n && !strncasecmp(code.p, a->begins, n) && !label_is_letter(code.p[n]))
+            return true;
+    }
+    return !known;
+}
 
 static void label_try_form(
     struct label_postal_search *s, const struct address_form *f, size_t from, size_t to)
@@ -87,14 +118,18 @@ static void label_try_form(
     char code[POSTAL_ROOM];
 
     for (size_t i = 0; i < ADDRESS_PATTERNS && *f->postal[i]; i++) {
-        if (label_fit_postal(f->postal[i], text, code) <= 0)
+        int changes = label_fit_postal(f->postal[i], text, code);
+        bool other;
+
+        if (changes <= 0 || !label_begins_area((wharf_str){code, text.n}, f->country) ||
+            (s->changes && changes > s->changes))
             continue;
-        if (s->found && (s->at != from || s->n != text.n || memcmp(s->code, code, text.n) != 0))
-            s->several = true;
+        other = s->at != from || s->n != text.n || memcmp(s->code, code, text.n) != 0;
+        s->several = s->changes == changes && (other || s->several);
         memcpy(s->code, code, text.n);
         s->at = from;
         s->n = text.n;
-        s->found = true;
+        s->changes = changes;
     }
 }
 
@@ -115,8 +150,10 @@ static void label_try_span(
         return;
     label_try_form(s, own, from, to);
     for (size_t i = 0; i + 1 < address_forms_count; i++) {
-        if (&address_forms[i] != own && label_form_has_letters(&address_forms[i]))
-            label_try_form(s, &address_forms[i], from, to);
+        const struct address_form *f = &address_forms[i];
+
+        if (f != own && f->base == i && label_form_has_letters(f))
+            label_try_form(s, f, from, to);
     }
 }
 
@@ -179,7 +216,7 @@ bool label_postal_repair(
         label_try_line(&s, own, from, to);
         to = from ? from - 1 : 0;
     }
-    if (!s.found || s.several)
+    if (!s.changes || s.several)
         return false;
     copy = (char *)label_copy(env, text).p;
     memcpy(copy + s.at, s.code, s.n);

@@ -82,6 +82,9 @@ def main():
     array("struct label_numeric label_numerics",
           (f"{{{int(c['number'])}, \"{c['code']}\"}}" for c in countries if "number" in c),
           "    {0, \"\"}\n")
+    array("struct label_area label_areas",
+          (f"{{{literal(c)}, {literal(a)}}}" for c, areas in labels["areas"].items()
+           for a in " ".join(areas).split()), "    {0, 0}\n")
     out.append(f"const struct label_weights label_weights = {{{weights}}};\n")
     open(sys.argv[3], "w", encoding="utf-8").write("".join(out))
 
