@@ -8,7 +8,7 @@
 enum { RULE_MIN = 100, RULE_THICK = 14, LETTER_MIN = 6, LETTER_MAX = 120, LETTERS_LOW = 22 };
 enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
 enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
-enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21 };
+enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21, SKEW_MOST = 14 /* degrees */ };
 
 double shot_share(PIX *grey, int from, int below)
 {
@@ -180,7 +180,8 @@ static void straighten(struct shot *s, PIX **grey, PIX **dark)
     PIX *straight, *straight_dark;
 
     s->skew = 0;
-    if (pixFindSkew(*dark, &angle, &sure) || sure < 3 || fabsf(angle) < 0.3F)
+    if (pixFindSkewSweepAndSearch(*dark, &angle, &sure, 4, 2, SKEW_MOST, 1.0F, 0.01F) || sure < 3 ||
+        fabsf(angle) < 0.3F)
         return;
     radians = angle * 3.14159265358979 / 180;
     straight = pixRotate(*grey, (float)radians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0);
@@ -200,7 +201,7 @@ static void straighten(struct shot *s, PIX **grey, PIX **dark)
 static PIX *enlarge(struct shot *s, PIX *grey, PIX *dark)
 {
     int height = letters_height(dark);
-    PIX *larger;
+    PIX *larger, *smooth;
 
     s->zoom = 1;
     if (!height || height >= LETTERS_LOW ||
@@ -209,6 +210,11 @@ static PIX *enlarge(struct shot *s, PIX *grey, PIX *dark)
     larger = pixScaleGray2xLI(grey);
     if (!larger)
         return grey;
+    smooth = pixBlockconvGray(larger, NULL, 1, 1);
+    if (smooth) {
+        pixDestroy(&larger);
+        larger = smooth;
+    }
     s->zoom = 2;
     pixDestroy(&grey);
     return larger;

@@ -261,6 +261,23 @@ static struct label_block *label_block_for(const struct label_page *page,
     return best;
 }
 
+/* Finds the block whose second line or so has the caption in front, to the left of all its lines:
+ *            JANE DOE
+ *     TO:    77 SUNSET BLVD
+ *            MIAMI FL 33101 */
+static struct label_block *label_block_beside(const struct label_page *page,
+    struct label_block *blocks, size_t n, const struct label_line *line, uint32_t x)
+{
+    struct label_block *b = line->from < line->to ? label_block_for(page, blocks, n, line, x)
+                                                  : NULL;
+    uint32_t height = line->piece->at.h;
+
+    if (!b || b->role >= 0 || b->ended || line->piece->at.x + height > b->left ||
+        label_far(x, b->left) * 10 > height * BLOCK_LEFT)
+        return NULL;
+    return b;
+}
+
 static size_t label_collect_blocks(const struct label_page *page,
     const struct label_piece *const *order, struct label_block *blocks)
 {
@@ -275,11 +292,16 @@ static size_t label_collect_blocks(const struct label_page *page,
         if (!label_line_of(order[i], &line, &role))
             continue;
         x = label_line_left(page, &line);
-        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text) >= 2) {
+        if (places < BLOCK_PLACES_MAX && label_digits(order[i]->text)) {
             places++;
             line.place = label_ends_place(page->env, label_line_text(&line));
         }
-        b = role < 0 ? label_block_for(page, blocks, n, &line, x) : NULL;
+        b = role < 0 ? label_block_for(page, blocks, n, &line, x)
+                     : label_block_beside(page, blocks, n, &line, x);
+        if (b && role >= 0) {
+            b->role = role;
+            b->caption = order[i];
+        }
         if (!b) {
             if (n == BLOCKS_MAX)
                 break;

@@ -70,7 +70,7 @@ static size_t label_date_digits(
     size_t from = i;
 
     while (i < s.n && i - from < 8 &&
-           ((s.p[i] >= '0' && s.p[i] <= '9') || (i > from && label_is_nought(env, s, i)))) {
+           ((s.p[i] >= '0' && s.p[i] <= '9') || label_is_nought(env, s, i))) {
         p->number[p->n] = p->number[p->n] * 10 + (s.p[i] == 'O' ? 0 : s.p[i] - '0');
         i++;
     }
@@ -96,6 +96,12 @@ static size_t label_date_gap(wharf_str s, size_t i, struct label_parts *p)
     return i;
 }
 
+/* Tells whether a number begins with a nought that OCR took for an O: "O5MAR26". */
+static bool label_begins_nought(wharf_str s, size_t i)
+{
+    return s.p[i] == 'O' && i + 1 < s.n && s.p[i + 1] >= '0' && s.p[i + 1] <= '9';
+}
+
 /* Reads the parts that a date has, up to three. */
 static bool label_date_parts(const struct label_env *env, wharf_str s, struct label_parts *p)
 {
@@ -103,7 +109,7 @@ static bool label_date_parts(const struct label_env *env, wharf_str s, struct la
 
     memset(p, 0, sizeof(*p));
     while (i < s.n && p->n < DATE_PARTS) {
-        if (s.p[i] >= '0' && s.p[i] <= '9') {
+        if ((s.p[i] >= '0' && s.p[i] <= '9') || label_begins_nought(s, i)) {
             i = label_date_digits(env, s, i, p);
         } else if (label_is_letter(s.p[i]) && !p->month) {
             size_t from = i;

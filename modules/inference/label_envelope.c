@@ -165,13 +165,21 @@ static void label_read_day(
         label_put_fact(&c->ship_date, code, label_date_text(env, best));
 }
 
-static wharf_str label_zip_of(const struct label_env *env, wharf_str postal, bool american)
+/* Writes a postal code of nine digits as its country does: MaxiCode fills shorter ones up with
+ * noughts behind. */
+static wharf_str label_zip_of(const struct label_env *env, wharf_str postal, const char *country)
 {
-    if (american && postal.n == 9 && label_all_digits(postal))
-        return !memcmp(postal.p + 5, "0000", 4)
-                   ? (wharf_str){postal.p, 5}
-                   : label_format(env, "%.5s-%.4s", postal.p, postal.p + 5);
-    return postal;
+    size_t n = 9;
+
+    if (postal.n != 9 || !label_all_digits(postal) || !country)
+        return postal;
+    if (!strcmp(country, "US") && memcmp(postal.p + 5, "0000", 4) != 0)
+        return label_format(env, "%.5s-%.4s", postal.p, postal.p + 5);
+    while (n > 3 && postal.p[n - 1] == '0')
+        n--;
+    while (n < 9 && !label_is_postal_form((wharf_str){postal.p, n}, wharf_z(country)))
+        n++;
+    return (wharf_str){postal.p, n};
 }
 
 static uint32_t label_digits_value(wharf_str s)
@@ -199,7 +207,7 @@ static void label_transport(const struct label_env *env, const struct label_fiel
         return;
     label_put_fact(&c->carrier, code, wharf_z(ups ? "ups" : "fedex"));
     postal = (wharf_str){postal.p + (postal.n > 2 ? 2 : postal.n), postal.n > 2 ? postal.n - 2 : 0};
-    postal = label_trim(label_zip_of(env, postal, american));
+    postal = label_trim(label_zip_of(env, postal, country));
     if (postal.n)
         label_coded_postal(env, c, postal, country ? wharf_z(country) : wharf_z(""), code);
     if (ups)

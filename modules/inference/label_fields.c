@@ -8,7 +8,9 @@ enum {
     FIELD_ALONE = 850, /* without a caption */
     FIELD_DATE_SPAN = 400, /* days */
     FIELD_VALUE_MAX = 191,
-    PACKAGES_MAX = 999
+    PACKAGES_MAX = 999,
+    SHARES_MAX = 99, /* packages of "1/3" alone */
+    LONE_DATE = 12 /* bytes */
 };
 
 struct label_filling {
@@ -220,6 +222,22 @@ static void label_take_caption(struct label_filling *f, const struct label_piece
     }
 }
 
+/* Tells whether a weight at the begin of a line is one of the parcel: nothing stands behind it, or a
+ * caption, a service ("2 LB PRIORITY MAIL RATE"), or "1 OF 3". */
+static bool label_is_lone_weight(
+    const struct label_filling *f, const struct label_piece *p, size_t n)
+{
+    uint32_t i = 0, length;
+
+    while (i < p->n_tokens && p->tokens[i].from < n)
+        i++;
+    if (i == p->n_tokens || (p->n_captions && p->captions[0].from == i) ||
+        label_phrase(p->tokens, p->n_tokens, i, LABEL_BIT(LABEL_SERVICE), &length))
+        return true;
+    return f->ret->package.fact.confidence && p->n_tokens <= 6 && p->n_tokens >= 4 &&
+           p->tokens[p->n_tokens - 1].digit;
+}
+
 /* Takes what stands there without a caption: "2 LBS", "1 OF 3", "12 X 10 X 8 IN". */
 static void label_take_alone(struct label_filling *f, const struct label_piece *p)
 {
@@ -230,16 +248,86 @@ static void label_take_alone(struct label_filling *f, const struct label_piece *
     f->piece = p;
     f->box = p->box;
     label_take_package(f, p, 0, p->n_tokens, false);
-    if (p->n_captions)
-        return;
     f->piece = p;
     f->box = p->box;
-    label_take_dimensions(f, p->text, FIELD_ALONE);
+    if (!p->n_captions)
+        label_take_dimensions(f, p->text, FIELD_ALONE);
     n = label_weight_read(f->page->env, p->text, &value, &unit);
-    /* a line that is a weight and no more, or with "1 OF 3" behind it */
-    if (n && (n >= p->text.n || (f->ret->package.fact.confidence && p->n_tokens <= 6 &&
-                                    p->tokens[p->n_tokens - 1].digit && p->n_tokens >= 4)))
+    if (n && label_is_lone_weight(f, p, n))
         label_take_weight(f, p->text, true);
+}
+
+/* ---- what stands quite alone ---- */
+
+/* Takes "2/3", which is nothing else on a label with a tracking number: where no other one is. */
+static void label_take_share(struct label_filling *f)
+{
+    struct label_package *g = &f->ret->package;
+    const struct label_piece *only = NULL;
+    uint32_t at[2] = {0, 0}, n = 0;
+
+    if (g->fact.confidence || !f->ret->tracking_number.confidence)
+        return;
+    for (size_t i = 0; i < f->page->n_pieces; i++) {
+        const struct label_piece *p = &f->page->pieces[i];
+        uint32_t share[2];
+
+        if (p->n_tokens != 1 || !label_share_read(&p->tokens[0], share) || !share[0] ||
+            share[1] < share[0] || share[1] > SHARES_MAX)
+            continue;
+        n++;
+        only = p;
+        memcpy(at, share, sizeof(at));
+    }
+    if (n != 1)
+        return;
+    f->piece = only;
+    f->box = only->box;
+    label_put_text(f, &g->fact, only->text, only->text, FIELD_ALONE);
+    g->number = at[0];
+    g->total = at[1];
+}
+
+/* Tells whether some caption of the kind is printed. */
+static bool label_has_caption(const struct label_page *page, uint32_t kind)
+{
+    for (size_t i = 0; i < page->n_pieces; i++) {
+        for (uint32_t k = 0; k < page->pieces[i].n_captions; k++) {
+            if (page->pieces[i].captions[k].kind == kind)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Takes the only date that is a line of its own as the one of shipping, unless it is yet to come or
+ * may be that of delivery. */
+static void label_take_lone_date(struct label_filling *f)
+{
+    const struct label_env *env = f->page->env;
+    const struct label_piece *only = NULL;
+    int64_t day = 0;
+
+    if (f->ret->ship_date.confidence || !f->ret->tracking_number.confidence ||
+        label_has_caption(f->page, LABEL_DELIVERY_DATE))
+        return;
+    for (size_t i = 0; i < f->page->n_pieces; i++) {
+        const struct label_piece *p = &f->page->pieces[i];
+        int64_t days;
+
+        if (p->n_captions || p->text.n > LONE_DATE || p->n_tokens > 3 ||
+            !label_date(env, p->text, FIELD_DATE_SPAN, &days))
+            continue;
+        if (days > env->today || (only && days != day))
+            return;
+        only = p;
+        day = days;
+    }
+    if (!only)
+        return;
+    f->piece = only;
+    f->box = only->box;
+    label_put_text(f, &f->ret->ship_date, label_date_text(env, day), only->text, FIELD_ALONE);
 }
 
 /* ---- all of them ---- */
@@ -279,4 +367,6 @@ void label_fields(const struct label_page *page, const struct label_coded *coded
     }
     for (size_t i = 0; i < page->n_pieces; i++)
         label_take_alone(&f, &page->pieces[i]);
+    label_take_share(&f);
+    label_take_lone_date(&f);
 }

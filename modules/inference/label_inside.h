@@ -82,6 +82,9 @@ struct label_numeric { /* ISO 3166-1; ends with number 0 */
     uint16_t number;
     char code[3];
 };
+struct label_area { /* letters that postal codes of a country begin with; ends with NULL */
+    const char *country, *begins;
+};
 struct label_weights { /* tenths */
     int bias, long_linear, provider_code, matrix, ruled, height_variance, dense, many_lines;
 };
@@ -92,6 +95,7 @@ extern const char *const label_names[];
 extern const struct label_service label_services[];
 extern const size_t label_services_count;
 extern const struct label_numeric label_numerics[];
+extern const struct label_area label_areas[];
 extern const struct label_weights label_weights;
 
 /* ---- the page (label_page.c) ---- */
@@ -259,7 +263,7 @@ void label_numbers(const struct label_page *page, struct label_coded *coded, str
 bool label_repair(const struct label_env *env, wharf_str text, struct label_number *ret);
 
 /* ---- parties (label_blocks.c, label_party.c, label_parties.c, label_place.c,
- * label_lines.c) ---- */
+ * label_postal.c, label_lines.c) ---- */
 
 enum { LABEL_BLOCK_LINES = 16 };
 
@@ -298,12 +302,24 @@ struct label_place { /* an address that was read */
     wharf_str line1, line2, city, state_code, postal_code, country_code;
     bool country_told; /* it is printed, or the postal code has a form of that country alone */
     bool disagrees; /* the state has no such postal codes */
+    bool repaired; /* signs of the postal code were taken for others */
+    wharf_str read; /* the text, as long as it was given */
 };
 /* Takes the lines apart as an address. country: whose form is meant where none is printed. Returns
  * false when there is no postal code with a place in it. */
 bool label_place_read(
     const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret);
+/* Tells whether postal codes of the country are written so. */
+bool label_is_postal_form(wharf_str postal, wharf_str country);
+/* Writes the text with the postal code at the begin or end of one of its last lines as its form
+ * wants it, "T5J ON3" as "T5J 0N3". Returns false unless there is exactly one way to do so. */
+bool label_postal_repair(
+    const struct label_env *env, wharf_str text, wharf_str country, wharf_str *ret);
+/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
+bool label_is_printed_so(wharf_str text, wharf_str postal);
 bool label_is_country(wharf_str text);
+/* Tells whether the line ends an address of the country that the line below it names. */
+bool label_ends_named(const struct label_env *env, wharf_str text, wharf_str country);
 /* Tells whether the line begins the street of an address. */
 bool label_is_street(wharf_str text);
 /* Tells whether the line is a unit or box alone. */

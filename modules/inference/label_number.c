@@ -16,6 +16,8 @@ enum {
     LONG_NUMBER = 18, /* digits that no other number has by chance */
     MIDDLE_NUMBER = 15,
     LONG_PATTERN = 12, /* signs, letters among them */
+    OWN_LETTERS = 3, /* that a number begins with */
+    OWN_PATTERN = 15, /* signs of a number that begins so */
     NEAR_LEAST = 5, /* letters of a name that may have one wrong */
     NEAR_MOST = 16
 };
@@ -47,7 +49,12 @@ static bool label_nearly(wharf_str a, const char *b)
 /* Finds the carrier that a word is nearly the name of. */
 static const struct label_word *label_near_carrier(wharf_str key)
 {
-    if (key.n < NEAR_LEAST || key.n > NEAR_MOST || label_digits(key))
+    struct label_token word = {.key = key};
+    uint32_t n;
+
+    /* "PARCEL" is a word, and no "eparcel" */
+    if (key.n < NEAR_LEAST || key.n > NEAR_MOST || label_digits(key) ||
+        label_phrase(&word, 1, 0, ~UINT64_C(0), &n))
         return NULL;
     for (const struct label_word *w = label_near_names; w->key; w++) {
         if (label_nearly(key, w->key))
@@ -64,6 +71,9 @@ static const struct label_word *label_carrier_at(
     char first = p->text.p[p->tokens[i].from];
 
     *ret_n = w ? *ret_n : 1;
+    /* "amazon" is a carrier's name alone on its line; elsewhere it may be who sends */
+    if (w && w->needs == LABEL_MARKED && *ret_n < p->n_tokens)
+        return NULL;
     if (!w)
         w = label_near_carrier(p->tokens[i].key);
     /* "ups" in small letters is a word of other languages */
@@ -218,6 +228,13 @@ static enum label_looks label_looks_of(const struct label_number *n)
     return letters || digits >= MIDDLE_NUMBER ? LABEL_LOOKS_LONG : LABEL_LOOKS_CHECKED;
 }
 
+/* Tells whether the number begins with letters of its carrier, TBA123456789012 for example: three,
+ * and as many signs behind as hardly an order number has. */
+static bool label_has_own_letters(wharf_str v)
+{
+    return v.n >= OWN_PATTERN && label_letters((wharf_str){v.p, OWN_LETTERS}) == OWN_LETTERS;
+}
+
 /* Tells whether a candidate may be reported: numbers that order numbers and phones look like need
  * another proof. */
 static bool label_is_believed(const struct label_hunt *h, const struct label_candidate *c)
@@ -231,7 +248,8 @@ static bool label_is_believed(const struct label_hunt *h, const struct label_can
     if (c->sure || looks == LABEL_LOOKS_SURE)
         return true;
     if (c->code_score)
-        return witnessed || c->captioned || (looks == LABEL_LOOKS_LONG && checked);
+        return witnessed || c->captioned || (looks == LABEL_LOOKS_LONG && checked) ||
+               (!c->number.ambiguous && label_has_own_letters(c->number.normalized));
     if (checked && witnessed)
         return true;
     return c->captioned && (witnessed || looks == LABEL_LOOKS_LONG ||

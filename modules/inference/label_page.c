@@ -174,7 +174,8 @@ static bool label_caption_holds(
 
     if (w->kind == LABEL_NO_CAPTION)
         return true;
-    return w->needs == LABEL_MARKED   ? mark || (first && last)
+    /* a letter alone is none without its mark */
+    return w->needs == LABEL_MARKED   ? mark || (first && last && p->text.n > 1)
            : w->needs == LABEL_BEGINS ? mark || first
                                       : true;
 }
@@ -367,7 +368,9 @@ static void label_join_stacked(struct label_page *page)
     for (size_t i = 0; i + 1 < page->n_pieces; i++) {
         struct label_piece *p = &page->pieces[i];
 
-        if (!p->n_tokens || p->tokens[0].mark || (p->n_captions && !p->captions[0].from) ||
+        bool known = p->n_captions && !p->captions[0].from;
+
+        if (!p->n_tokens || p->tokens[0].mark || (known && p->n_tokens > 1) ||
             word_place(p->tokens[0].key, above, 4) == 4)
             continue;
         for (size_t k = i + 1; k < page->n_pieces && k < i + LABEL_STACKED; k++) {
@@ -378,12 +381,14 @@ static void label_join_stacked(struct label_page *page)
                 !is(q->tokens[0].key, "to") || far > p->at.h || q->at.y < p->at.y + p->at.h / 2 ||
                 q->at.y > p->at.y + 3 * p->at.h)
                 continue;
-            memmove(p->captions + 1, p->captions,
-                (p->n_captions < LABEL_CAPTIONS_MAX ? p->n_captions : LABEL_CAPTIONS_MAX - 1) *
-                    sizeof(*p->captions));
+            if (!known) {
+                memmove(p->captions + 1, p->captions,
+                    (p->n_captions < LABEL_CAPTIONS_MAX ? p->n_captions : LABEL_CAPTIONS_MAX - 1) *
+                        sizeof(*p->captions));
+                p->n_captions += p->n_captions < LABEL_CAPTIONS_MAX;
+            }
             p->captions[0] = (struct label_caption){
                 is(p->tokens[0].key, "return") ? LABEL_SENDER : LABEL_RECIPIENT, 0, 1, true};
-            p->n_captions += p->n_captions < LABEL_CAPTIONS_MAX;
             q->begin = q->captions[0].value;
             memmove(q->captions, q->captions + 1, (q->n_captions - 1) * sizeof(*q->captions));
             q->n_captions--;

@@ -10,23 +10,28 @@ struct label_reading {
     bool address, coded; /* coded: a barcode has its postal code */
 };
 
+/* Writes a postal code in capitals without blanks and dashes. */
+static wharf_str label_postal_key(const struct label_env *env, wharf_str s)
+{
+    char *p = label_new(env, char, s.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] != ' ' && s.p[i] != '-')
+            p[n++] = s.p[i];
+    }
+    return label_upper(env, (wharf_str){p, n});
+}
+
 /* Tells whether two postal codes are one; of ZIP+4 the first five digits count. */
 static bool label_same_postal(const struct label_env *env, wharf_str a, wharf_str b)
 {
-    char p[2][16];
-    const wharf_str given[] = {label_upper(env, a), label_upper(env, b)};
-    size_t n[2] = {0, 0};
+    wharf_str p = label_postal_key(env, a), q = label_postal_key(env, b);
 
-    for (size_t k = 0; k < 2; k++) {
-        for (size_t i = 0; i < given[k].n && n[k] < sizeof(p[k]); i++) {
-            if (given[k].p[i] != ' ' && given[k].p[i] != '-')
-                p[k][n[k]++] = given[k].p[i];
-        }
-    }
-    if (n[0] != n[1] && n[0] >= ZIP && n[1] >= ZIP && (n[0] == ZIP || n[1] == ZIP) &&
-        (n[0] == ZIP + 4 || n[1] == ZIP + 4))
-        return !memcmp(p[0], p[1], ZIP);
-    return n[0] && n[0] == n[1] && !memcmp(p[0], p[1], n[0]);
+    if (p.n != q.n && p.n >= ZIP && q.n >= ZIP && (p.n == ZIP || q.n == ZIP) &&
+        (p.n == ZIP + 4 || q.n == ZIP + 4))
+        return !memcmp(p.p, q.p, ZIP);
+    return p.n && same(p, q);
 }
 
 static bool label_is_coded(
@@ -39,15 +44,18 @@ static bool label_is_coded(
     return false;
 }
 
-/* Tells whether the printed code may be one of a barcode, with a digit misread. */
-static bool label_is_nearly_coded(const struct label_coded *coded, wharf_str postal)
+/* Tells whether the printed code may be one of a barcode, with a sign misread. */
+static bool label_is_nearly_coded(
+    const struct label_env *env, const struct label_coded *coded, wharf_str postal)
 {
+    wharf_str printed = label_postal_key(env, postal);
+
     for (size_t i = 0; i < coded->n_postals; i++) {
-        wharf_str c = coded->postals[i].value;
-        size_t n = c.n < postal.n ? c.n : postal.n, wrong = 0;
+        wharf_str c = label_postal_key(env, coded->postals[i].value);
+        size_t n = c.n < printed.n ? c.n : printed.n, wrong = 0;
 
         for (size_t k = 0; k < n; k++)
-            wrong += c.p[k] != postal.p[k];
+            wrong += c.p[k] != printed.p[k];
         if (n >= ZIP && wrong <= 1)
             return true;
     }
@@ -113,7 +121,7 @@ static size_t label_read_blocks(
     return k;
 }
 
-static const struct label_reading *label_recipient_of(
+static const struct label_reading *label_recipient_of(const struct label_env *env,
     const struct label_coded *coded, const struct label_reading *r, size_t n)
 {
     const struct label_reading *best = NULL;
@@ -125,7 +133,7 @@ static const struct label_reading *label_recipient_of(
             continue;
         /* nor is one without a caption where a barcode has another postal code */
         if (r[i].block->role < 0 && !r[i].coded && coded->n_postals &&
-            !label_is_nearly_coded(coded, r[i].party.postal_code.value))
+            !label_is_nearly_coded(env, coded, r[i].party.postal_code.value))
             continue;
         if (!best || label_rather(&r[i], best))
             best = &r[i];
@@ -206,7 +214,7 @@ static void label_coded_party(
         }
     }
     if (!printed.confidence ||
-        (coded->n_postals == 1 && label_is_nearly_coded(coded, printed.value)))
+        (coded->n_postals == 1 && label_is_nearly_coded(page->env, coded, printed.value)))
         ret->postal_code = coded->postals[0];
 }
 
@@ -215,12 +223,12 @@ void label_parties(
 {
     struct label_reading *r = label_new(page->env, struct label_reading, PARTY_BLOCKS_MAX);
     size_t n = label_read_blocks(page, coded, r);
-    const struct label_reading *recipient = label_recipient_of(coded, r, n),
+    const struct label_reading *recipient = label_recipient_of(page->env, coded, r, n),
                                *sender = label_sender_of(r, n, recipient);
 
     /* where the carrier's symbol has another address, nothing of this one is the recipient's */
     if (recipient && coded->recipient.line1.confidence && !recipient->coded &&
-        !label_is_nearly_coded(coded, recipient->party.postal_code.value))
+        !label_is_nearly_coded(page->env, coded, recipient->party.postal_code.value))
         recipient = NULL;
     if (recipient)
         ret->recipient = recipient->party;

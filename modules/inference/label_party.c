@@ -6,6 +6,7 @@
 enum {
     PARTY_SURE = 950, /* per 1,000 of the confidence of its words */
     PARTY_LESS_FOR_STATE = 300,
+    PARTY_LESS_FOR_REPAIR = 100,
     PARTY_LAST_LINES = 3,
     PARTY_NAMES = 3,
     PARTY_NAME_ALONE = 48 /* bytes of a name without an address */
@@ -163,6 +164,11 @@ static size_t label_place_line(const struct label_page *page, struct label_body 
 {
     size_t left = PARTY_LAST_LINES;
 
+    for (size_t i = body->n; i-- > 1 && left--;) {
+        if (label_is_country(body->text[i]) &&
+            label_ends_named(page->env, body->text[i - 1], body->text[i]))
+            return i - 1;
+    }
     for (uint32_t ends = LABEL_ENDS_CODE; ends > LABEL_ENDS_NOTHING; ends--) {
         left = PARTY_LAST_LINES;
         for (size_t i = body->n; i-- > 0 && left--;) {
@@ -214,13 +220,11 @@ static wharf_str label_join_lines(
 }
 
 static void label_put_part(const struct label_page *page, struct label_fact *f, wharf_str value,
-    const struct label_line *l, bool doubtful)
+    const struct label_line *l, uint32_t less)
 {
     label_put_line(page, f, value, l);
-    if (doubtful && f->confidence)
-        f->confidence = f->confidence > PARTY_LESS_FOR_STATE + 1
-                            ? f->confidence - PARTY_LESS_FOR_STATE
-                            : 1;
+    if (f->confidence)
+        f->confidence = f->confidence > less ? f->confidence - less : 1;
 }
 
 /* Reads lines from to to as the address; place is the one with the postal code. */
@@ -230,20 +234,28 @@ static bool label_read_address(const struct label_page *page, const struct label
     size_t to = place + 1;
     const struct label_line *l = body->line[place], *street = body->line[from];
     struct label_place p;
-    wharf_str text;
+    wharf_str text, first;
+    uint32_t less;
 
     to += to < body->n && label_is_country(body->text[to]);
     text = label_sharp_s(page->env, label_join_lines(page->env, body, from, to));
     if (!label_place_read(page->env, text, country, &p))
+        return false;
+    /* a number of the street is none: the code stands in the last lines */
+    first = label_sharp_s(page->env, label_join_lines(page->env, body, from, place));
+    first.n = first.n < p.read.n ? first.n : p.read.n;
+    if (!label_is_printed_so((wharf_str){p.read.p + first.n, p.read.n - first.n}, p.postal_code))
         return false;
     /* digits and a word are an address of no country that is known only below a street */
     if (!p.country_code.n && (from == place || !label_is_street(body->text[place - 1])))
         return false;
     label_put_line(page, &ret->line1, p.line1, street);
     label_put_line(page, &ret->line2, p.line2, street);
-    label_put_part(page, &ret->city, p.city, l, p.disagrees);
-    label_put_part(page, &ret->state_code, p.state_code, l, p.disagrees);
-    label_put_part(page, &ret->postal_code, p.postal_code, l, p.disagrees);
+    less = p.disagrees ? PARTY_LESS_FOR_STATE : 0;
+    label_put_part(page, &ret->city, p.city, l, less);
+    label_put_part(page, &ret->state_code, p.state_code, l, less);
+    label_put_part(
+        page, &ret->postal_code, p.postal_code, l, less + (p.repaired ? PARTY_LESS_FOR_REPAIR : 0));
     label_put_line(page, &ret->country_code, p.country_code, body->line[to - 1]);
     if (!p.country_told && ret->country_code.confidence)
         ret->country_code.confidence = (ret->country_code.confidence * 8 + 9) / 10;
@@ -294,6 +306,21 @@ static size_t label_name_lines(const struct label_body *body, size_t n)
     return k;
 }
 
+/* Reads the names of a block whose address is none: the lines before its street, or a line that
+ * stands nearly alone. */
+static void label_read_names_alone(
+    const struct label_page *page, const struct label_body *body, struct label_party *ret)
+{
+    size_t street = 1;
+
+    while (street < body->n && !label_is_street(body->text[street]))
+        street++;
+    if (!body->n || (street == body->n && body->n > PARTY_NAMES) ||
+        body->text[0].n > PARTY_NAME_ALONE || label_digits(body->text[0]))
+        return;
+    label_read_names(page, body, label_name_lines(body, street == body->n ? 1 : street), ret);
+}
+
 bool label_party_read(const struct label_page *page, const struct label_block *block,
     wharf_str country, struct label_party *ret)
 {
@@ -304,9 +331,8 @@ bool label_party_read(const struct label_page *page, const struct label_block *b
     label_body_of(page, block, &body, ret);
     place = label_place_line(page, &body);
     if (place == body.n) {
-        if (block->role >= 0 && body.n && body.n <= PARTY_NAMES &&
-            body.text[0].n <= PARTY_NAME_ALONE && !label_digits(body.text[0]))
-            label_read_names(page, &body, label_name_lines(&body, 1), ret);
+        if (block->role >= 0)
+            label_read_names_alone(page, &body, ret);
         return false;
     }
     street = label_street_line(page->env, &body, place);

@@ -104,8 +104,15 @@ static bool label_state_agrees(const struct state *s, wharf_str postal)
     return false;
 }
 
-/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
-static bool label_is_printed_so(wharf_str text, wharf_str postal)
+/* Tells whether addresses of the country have no postal codes. */
+static bool label_has_no_codes(wharf_str country)
+{
+    const struct address_form *f = form_of(country);
+
+    return *f->country && !*f->postal[0];
+}
+
+bool label_is_printed_so(wharf_str text, wharf_str postal)
 {
     for (size_t i = 0; i + postal.n <= text.n; i++) {
         if (!strncasecmp(text.p + i, postal.p, postal.n))
@@ -114,16 +121,17 @@ static bool label_is_printed_so(wharf_str text, wharf_str postal)
     return false;
 }
 
-/* Takes the text apart after the form of the country. The parts lie in text and room. */
+/* Takes the text apart after the form of the country, which is named or meant. The parts lie in
+ * text and room. */
 static bool label_read_as(
-    wharf_str text, wharf_str country, char room[ADDRESS_ROOM], struct label_place *ret)
+    wharf_str text, wharf_str country, bool named, char room[ADDRESS_ROOM], struct label_place *ret)
 {
     struct address a;
     const struct state *state;
 
     address_read(text, country, room, &a);
-    if (!a.postal_code.n || !a.city.n || !label_has_letter(a.city) ||
-        !label_is_printed_so(text, a.postal_code))
+    if ((!a.postal_code.n && !(named && label_has_no_codes(country))) || !a.city.n ||
+        !label_has_letter(a.city) || !label_is_printed_so(text, a.postal_code))
         return false;
     state = state_find(a.country_code, a.state);
     *ret = (struct label_place){.line1 = a.line1,
@@ -158,21 +166,40 @@ static wharf_str label_named_country(wharf_str line)
     return c ? (wharf_str){c->code, 2} : wharf_z("");
 }
 
-bool label_place_read(
+/* Reads the text as it stands there. */
+static bool label_place_as_is(
     const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret)
 {
     wharf_str rest, last = label_last_line(text, &rest);
     wharf_str named = rest.n && label_is_country(last) ? label_named_country(last) : wharf_z("");
-
     char *room = label_new(env, char, ADDRESS_ROOM);
 
-    if (named.n && label_read_as(rest, named, room, ret)) {
+    if (named.n && label_read_as(label_has_no_codes(named) ? text : rest, named, true, room, ret)) {
         ret->country_code = named;
         ret->country_told = true;
         return true;
     }
     /* five digits before a city may be an address of a country that nothing tells */
-    return label_read_as(text, country, room, ret) || label_read_as(text, wharf_z(""), room, ret);
+    return label_read_as(text, country, false, room, ret) ||
+           label_read_as(text, wharf_z(""), false, room, ret);
+}
+
+bool label_place_read(
+    const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret)
+{
+    wharf_str rest, last = label_last_line(text, &rest), repaired;
+    wharf_str named = rest.n && label_is_country(last) ? label_named_country(last) : country;
+
+    if (label_place_as_is(env, text, country, ret)) {
+        ret->read = text;
+        return true;
+    }
+    if (!label_postal_repair(env, text, named, &repaired) ||
+        !label_place_as_is(env, repaired, country, ret))
+        return false;
+    ret->read = repaired;
+    ret->repaired = true;
+    return true;
 }
 
 /* Tells whether a word of it is one of streets. */
@@ -186,6 +213,16 @@ static bool label_names_street(const struct words *t)
     return false;
 }
 
+/* Tells whether it is a street, "4469 MISSION ST", whose end is also the code of a country. */
+static bool label_is_street_with_code(
+    const struct label_env *env, const struct words *t, const struct label_place *p)
+{
+    const struct address_form *own = form_of(wharf_z(env->country));
+
+    return t->at[0].digit && t->at[t->n - 1].key_n == 2 && !is(p->country_code, env->country) &&
+           word_is(t, t->n - 1, K(STREET) | K(DIRECTION), own);
+}
+
 /* Tells whether the text is a postal code with letters in it and nothing else: "RG1 1LZ". */
 static bool label_is_code_alone(const struct label_env *env, wharf_str text)
 {
@@ -196,11 +233,46 @@ static bool label_is_code_alone(const struct label_env *env, wharf_str text)
     if (text.n < 5 || text.n > 10 || !label_has_letter(text) || label_digits(text) < 2)
         return false;
     memcpy(line + n, text.p, text.n);
-    return label_read_as((wharf_str){line, n + text.n}, wharf_z(env->country), room, &p) &&
+    return label_read_as((wharf_str){line, n + text.n}, wharf_z(env->country), false, room, &p) &&
            !p.line1.n && !p.line2.n && p.city.n == n - 1 && p.postal_code.n >= text.n;
 }
 
-enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
+/* Reads a line below a street that is not there, "Anystreet 1": false unless all the rest is the
+ * place. named: the country's line below it, or empty. */
+static bool label_read_below_street(const struct label_env *env, wharf_str text, wharf_str named,
+    wharf_str country, struct label_place *ret)
+{
+    static const wharf_str street = WHARF_S("Anystreet 1");
+    char *room = label_new(env, char, ADDRESS_ROOM);
+    wharf_str lines = label_format(env, "%s\n%.*s\n%.*s", street.p,
+        (int)(text.n < 80 ? text.n : 80), text.p, (int)(named.n < 48 ? named.n : 48), named.p);
+
+    return label_read_as(lines, country, named.n > 0, room, ret) && same(ret->line1, street) &&
+           !ret->line2.n;
+}
+
+bool label_ends_named(const struct label_env *env, wharf_str text, wharf_str country)
+{
+    struct label_place p;
+    wharf_str code = label_named_country(country);
+
+    return code.n && text.n >= 3 && text.n <= 80 &&
+           label_read_below_street(env, text, label_trim(country), code, &p);
+}
+
+/* Tells whether a line begins with a postal code that only one country writes so, and whose cities
+ * stand behind it: "50-106 WROCLAW". */
+static bool label_begins_with_code(const struct label_env *env, wharf_str text)
+{
+    struct label_place p;
+
+    return label_read_below_street(env, text, wharf_z(""), wharf_z(env->country), &p) &&
+           p.country_told && form_of(p.country_code)->stands == ADDRESS_BEFORE &&
+           text.n > p.postal_code.n && !strncasecmp(text.p, p.postal_code.p, p.postal_code.n);
+}
+
+/* Tells how a line as it stands ends an address. */
+static enum label_ends label_ends_as_is(const struct label_env *env, wharf_str text)
 {
     char room[ADDRESS_ROOM];
     struct label_place p;
@@ -215,11 +287,24 @@ enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
         digit = digit || t.at[i].digit;
     if (!digit)
         return LABEL_ENDS_NOTHING;
-    if (label_read_as(text, wharf_z(env->country), room, &p) && !p.line1.n)
+    if (label_begins_with_code(env, text))
         return LABEL_ENDS_PLACE;
-    if (!label_read_as(text, wharf_z(""), room, &p) || p.line1.n || p.line2.n)
+    if (label_read_as(text, wharf_z(env->country), false, room, &p) && !p.line1.n)
+        return label_is_street_with_code(env, &t, &p) ? LABEL_ENDS_NOTHING : LABEL_ENDS_PLACE;
+    if (!label_read_as(text, wharf_z(""), false, room, &p) || p.line1.n || p.line2.n)
         return LABEL_ENDS_NOTHING;
     return p.country_code.n         ? LABEL_ENDS_PLACE
            : label_names_street(&t) ? LABEL_ENDS_NOTHING
                                     : LABEL_ENDS_PERHAPS;
+}
+
+enum label_ends label_ends_place(const struct label_env *env, wharf_str text)
+{
+    enum label_ends ends = label_ends_as_is(env, text);
+    wharf_str repaired;
+
+    if (ends == LABEL_ENDS_NOTHING && text.n >= 5 && text.n <= 80 &&
+        label_postal_repair(env, text, wharf_z(env->country), &repaired))
+        ends = label_ends_as_is(env, repaired);
+    return ends;
 }

@@ -48,7 +48,7 @@ def main():
     for kind, member in NAMED.items():
         for name, phrases in labels[member].items():
             names.append(name)
-            named |= {(key(phrase), kind, len(names) - 1) for phrase in phrases}
+            named |= {(*caption_of(phrase), kind, len(names) - 1) for phrase in phrases}
     for month, phrases in labels["months"].items():
         for phrase in phrases:
             add(key(phrase), "month", ref=int(month))
@@ -59,11 +59,11 @@ def main():
             words += [(key(phrase), len(services) - 1) for phrase in s["words"]]
     kinds = {k: "LABEL_NO_CAPTION" if k == "none" else f"LABEL_{k.upper()}" for k in CAPTIONS + WORDS}
     table = [(k, kinds[kind], needs, ref) for (k, kind), (needs, ref) in rows.items()]
-    named_too = named | {(k, "service", ref) for k, ref in words}
-    table += [(k, kinds[kind], ANYWHERE, ref) for k, kind, ref in named_too]
+    named_too = named | {(k, ANYWHERE, "service", ref) for k, ref in words}
+    table += [(k, kinds[kind], needs, ref) for k, needs, kind, ref in named_too]
     table.sort(key=lambda r: (r[0].encode(), r[1], r[3]))
-    near = sorted((k, ref) for k, kind, ref in named
-                  if kind == "carrier" and " " not in k and len(k) >= 5)
+    near = sorted((k, ref) for k, needs, kind, ref in named
+                  if kind == "carrier" and needs == ANYWHERE and " " not in k and len(k) >= 5)
     weights = ", ".join(f".{k} = {v}" for k, v in labels["classifier"].items())
     out = ["/* made of schemas/labels.json and countries.json */\n#include \"label_inside.h\"\n"]
 
@@ -82,6 +82,9 @@ def main():
     array("struct label_numeric label_numerics",
           (f"{{{int(c['number'])}, \"{c['code']}\"}}" for c in countries if "number" in c),
           "    {0, \"\"}\n")
+    array("struct label_area label_areas",
+          (f"{{{literal(c)}, {literal(a)}}}" for c, areas in labels["areas"].items()
+           for a in " ".join(areas).split()), "    {0, 0}\n")
     out.append(f"const struct label_weights label_weights = {{{weights}}};\n")
     open(sys.argv[3], "w", encoding="utf-8").write("".join(out))
 

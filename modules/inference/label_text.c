@@ -40,8 +40,33 @@ static bool label_has_pair(wharf_str s, char other)
     return memchr(s.p, other, s.n) != NULL;
 }
 
+/* Counts the bytes of a quotation mark other than those of ASCII at the begin of a text. */
+static size_t label_quote_length(wharf_str s)
+{
+    const uint8_t *p = (const uint8_t *)s.p;
+
+    if (s.n >= 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0x98 && p[2] <= 0x9f)
+        return 3;
+    return s.n >= 2 && p[0] == 0xc2 && (p[1] == 0xab || p[1] == 0xbb) ? 2 : 0;
+}
+
+/* Takes such marks off both ends. */
+static wharf_str label_unquoted(wharf_str s)
+{
+    size_t n;
+
+    while ((n = label_quote_length(s)))
+        s = (wharf_str){s.p + n, s.n - n};
+    while (s.n >= 2 && (n = label_quote_length((wharf_str){s.p + s.n - 2, 2})))
+        s.n -= n;
+    while (s.n >= 3 && (n = label_quote_length((wharf_str){s.p + s.n - 3, 3})) == 3)
+        s.n -= n;
+    return s;
+}
+
 wharf_str label_trim(wharf_str s)
 {
+    s = label_unquoted(s);
     while (s.n && (label_is_outer(*s.p) || *s.p == '.' || *s.p == '-' || *s.p == ')' ||
                       (*s.p == '(' && !label_has_pair(s, ')')))) {
         s.p++;
@@ -137,6 +162,12 @@ wharf_str label_sharp_s(const struct label_env *env, wharf_str s)
     return (wharf_str){p, used};
 }
 
+/* Tells whether the character is a quotation mark, which OCR makes of dirt. */
+static bool label_is_quote(uint32_t c)
+{
+    return (c >= 0x2018 && c <= 0x201f) || c == 0xab || c == 0xbb || c == 0xb4;
+}
+
 wharf_str label_key(const struct label_env *env, wharf_str s)
 {
     char *p = label_new(env, char, s.n + 1);
@@ -159,7 +190,7 @@ wharf_str label_key(const struct label_env *env, wharf_str s)
         } else if (c == 0x2116) {
             p[n++] = 'n';
             p[n++] = 'o';
-        } else if (c != 0x2019) {
+        } else if (!label_is_quote(c)) {
             memcpy(p + n, s.p + i, k);
             n += k;
         }

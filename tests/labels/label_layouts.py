@@ -14,7 +14,7 @@ UPS_SERVICES = {"03": ("UPS GROUND", "ground", None), "02": ("UPS 2ND DAY AIR", 
 UPS_ABROAD = {"66": ("UPS WORLDWIDE EXPRESS", "international", None)}
 FEDEX_SERVICES = [("PRIORITY OVERNIGHT", "overnight", "priority_overnight", "FDE", 1), ("STANDARD OVERNIGHT", "overnight", "standard_overnight", "FDE", 5),
                   ("GROUND", "ground", "fedex_ground", "FDEG", 92), ("HOME DELIVERY", "ground", "ground_home_delivery", "FDEG", 90), ("2DAY", "two_day", None, "FDE", 3)]
-USPS_SERVICES = [("USPS PRIORITY MAIL", "express", None, "P"), ("USPS GROUND ADVANTAGE", "ground", None, "G"), ("USPS PRIORITY MAIL EXPRESS", "express", None, "E"),
+USPS_SERVICES = [("USPS PRIORITY MAIL", "two_day", None, "P"), ("USPS GROUND ADVANTAGE", "ground", None, "G"), ("USPS PRIORITY MAIL EXPRESS", "overnight", None, "E"),
                  ("USPS FIRST-CLASS PKG", "postal", None, "F")]
 
 
@@ -145,7 +145,7 @@ def usps(l):
 
 def dhl_express(l):
     c = l.chance
-    l.service_row = ("EXPRESS WORLDWIDE", "express", None) if l.origin != l.target else ("EXPRESS DOMESTIC", "express", None)
+    l.service_row = ("EXPRESS WORLDWIDE", "international", None) if l.origin != l.target else ("EXPRESS DOMESTIC", "express", None)
     l.height = 460
     l.service(8, 8, 15, width=180)
     l.text(214, 6, "DHL", 20, bold=True, italic=True)
@@ -175,7 +175,7 @@ def dhl_express(l):
 
 def dhl_ecommerce(l):
     c = l.chance
-    l.service_row = ("DHL SmartMail Parcel Plus Ground", "ground", None)
+    l.service_row = ("DHL SmartMail Parcel Plus Ground", "economy", None)
     l.text(10, 8, "DHL eCommerce", 16, bold=True)
     l.rule(30)
     l.party("sender", 10, 36, 7.5, 180)
@@ -256,7 +256,7 @@ def regional(l):
 
 def canada_post(l):
     c = l.chance
-    l.service_row = c.choice((("Expedited Parcel / Colis accélérés", "ground", None), ("Xpresspost", "express", None), ("Priority / Prioritaire", "overnight", None), ("Regular Parcel / Colis standard", "postal", None)))
+    l.service_row = c.choice((("Expedited Parcel / Colis accélérés", "ground", None), ("Xpresspost", "express", None), ("Priority / Prioritaire", "overnight", None), ("Regular Parcel / Colis standard", "ground", None)))
     l.text(10, 8, "CANADA POST / POSTES CANADA", 10, bold=True)
     l.service(10, 24, 13, width=200)
     l.weight(226, 26, 8, "{v} {u}")
@@ -316,7 +316,7 @@ def postnl(l):
 
 def colissimo(l):
     c = l.chance
-    l.service_row = ("COLISSIMO", "postal", None)
+    l.service_row = ("COLISSIMO", "ground", None)
     l.service(12, 8, 18, width=170)
     l.text(206, 12, "La Poste", 12, bold=True)
     l.rule(36)
