@@ -145,7 +145,7 @@ static wharf_status debug_row(wharf_req *req, wharf_str id, const wharf_rec **re
 wharf_status inference_match(wharf_req *req, void *arg)
 {
     const wharf_json *body, *settled = NULL, *parties[PARTIES] = {NULL}, *options;
-    wharf_str id, location = WHARF_S("");
+    wharf_str id, location;
     const wharf_rec *rec = NULL;
     struct wishes w;
     wharf_out *out;

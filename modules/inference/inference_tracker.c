@@ -90,7 +90,7 @@ wharf_status tracker_make(wharf_req *req, wharf_str id)
 {
     struct inner *made = W->mem->alloc(req, sizeof(*made));
     const wharf_rec *rec;
-    const wharf_json *nothing;
+    const wharf_json *nothing = NULL;
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = RESOURCE,
         .op = WHARF_UPDATE,
