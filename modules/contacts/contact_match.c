@@ -531,12 +531,28 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     W->json->close(out);
 }
 
+/* Moves the contact that was chosen among the first `limit`, when the order has it behind them: who
+ * looks at the candidates finds it there. */
+static void contact_match_show_chosen(struct search *s, wharf_str chosen, size_t limit)
+{
+    for (size_t i = limit; limit && i < s->n; i++) {
+        struct candidate c = s->all[i];
+
+        if (!wharf_same(c.party.id, chosen))
+            continue;
+        s->all[i] = s->all[limit - 1];
+        s->all[limit - 1] = c;
+        return;
+    }
+}
+
 static wharf_status contact_match_find(
     wharf_req *req, const wharf_match_label *label, const wharf_json **ret)
 {
     struct search *s = W->mem->alloc(req, sizeof(*s));
     size_t limit = label->limit < LIMIT_MAX ? label->limit : LIMIT_MAX;
     wharf_out *out = W->json->builder(req);
+    wharf_str chosen = WHARF_S("");
     struct decision d;
     wharf_status status;
 
@@ -552,7 +568,10 @@ static wharf_status contact_match_find(
     W->json->put(out, "searched_name", wharf_text_or_null(s->words));
     W->json->put(out, "searched_business", wharf_text_or_null(s->business_words));
     put_decision(s, out, &d);
+    if (d.first && d.taken)
+        chosen = d.first->party.id;
     status = contact_match_order(s);
+    contact_match_show_chosen(s, chosen, limit);
     W->json->open(out, "matches", '[');
     for (size_t i = 0; i < s->n && i < limit; i++)
         contact_match_put_candidate(out, &s->all[i]);

@@ -166,7 +166,7 @@ def tell(labels, answers, rows, shown):
         counts[what] += 1
         kinds["of nobody in the book" if true is None else kind][what] += 1
         if what == "WRONG":
-            meant = next(m for m in said["matches"] if m["id"] == said["contact_id"])
+            meant = next((m for m in said["matches"] if m["id"] == said["contact_id"]), {"name": said["contact_id"], "relevance_score": None})
             wrong.append((to, meant["name"], said["matching_decision"]["matched_by"], meant["relevance_score"], kind if true is not None else "nobody"))
     n = len(labels)
     times = sorted(took for _, took in answers)

@@ -150,6 +150,14 @@ def test_orders(client):
     assert len(match(client, name="Maria Novak", limit=2)["matches"]) == 2 and match(client, name="Maria Novak", limit=0)["matches"] == []
 
 
+def test_who_is_chosen_is_among_the_candidates(client):
+    chosen, other = add(client, "Maria Novak"), add(client, "M Novak", address=HOME)
+    asked = {"name": "Maria Novak", "address": HOME}
+    assert [c["id"] for c in match(client, limit=25, **asked)["matches"]] == [other, chosen], "points of the address"
+    found = match(client, limit=1, **asked)
+    assert found["decision"]["contact_id"] == chosen and [c["id"] for c in found["matches"]] == [chosen]
+
+
 def test_only_what_the_caller_reaches(server):
     org = server.organization()
     admin = org.client()
