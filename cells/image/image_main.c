@@ -11,7 +11,7 @@
 
 enum { FILE_MAX = WHARF_IMAGE_BYTES_MAX, SENSE_SIDE = 1300, LEAST = 20, LEAST_REST = 60 };
 enum { BLACK = 40, WHITE = 235 };
-enum { REST_LETTERS = 8, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20, HIDE = 2 };
+enum { REST_LETTERS = 3, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20, HIDE = 2 };
 enum { SENSE_ENOUGH = 15, PSM_PAGE = 3, PSM_SPARSE = 11 };
 
 static struct shot shot; /* the one that is read */
@@ -203,8 +203,8 @@ static int hide_words(struct shot *s, PIX *page)
 
     for (uint32_t i = 0; i < s->found.head.n_words; i++) {
         const struct image_box *at = &s->seen[i];
-        BOX *box = boxCreate((int)at->x - HIDE, (int)at->y - HIDE, (int)at->w + 2 * HIDE,
-            (int)at->h + 2 * HIDE);
+        BOX *box = boxCreate(
+            (int)at->x - HIDE, (int)at->y - HIDE, (int)at->w + 2 * HIDE, (int)at->h + 2 * HIDE);
 
         pixSetInRectArbitrary(page, box, 255);
         boxDestroy(&box);

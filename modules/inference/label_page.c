@@ -175,6 +175,9 @@ static bool label_caption_holds(
     if (w->kind == LABEL_NO_CAPTION)
         return true;
     /* a letter alone is none without its mark */
+    /* "10:" for "TO:" */
+    if (w->needs == LABEL_MARKED && p->tokens[i].digit)
+        return first && mark;
     return w->needs == LABEL_MARKED   ? mark || (first && last && p->text.n > 1)
            : w->needs == LABEL_BEGINS ? mark || first
                                       : true;
