@@ -88,8 +88,8 @@ double shot_share(PIX *grey, int from, int below);
 void shot_figures(struct shot *s);
 bool words_prepare(void);
 bool words_speak(const char *languages);
-/* Reads the words of clean or a copy of it, turned by s->quarters; psm: as Tesseract counts; from so
- * much confidence on. */
+/* Reads the words of clean or a copy of it, turned by s->quarters; psm: as Tesseract counts; from
+ * so much confidence on. */
 void words_read(struct shot *s, PIX *picture, int psm, int least);
 /* Returns how well the letters of a picture can be read: confidence times letters. */
 double words_sense(struct shot *s, PIX *picture);

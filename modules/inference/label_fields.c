@@ -124,8 +124,8 @@ static bool label_share_read(const struct label_token *t, uint32_t ret[2])
     return k == 1;
 }
 
-/* Reads "1 OF 3" in signs that OCR ran together: "10F 3", "1OOF3". Returns false unless there is one
- * way that has at most as many as there are. */
+/* Reads "1 OF 3" in signs that OCR ran together: "10F 3", "1OOF3". Returns false unless there is
+ * one way that has at most as many as there are. */
 static bool label_joined_of(wharf_str s, uint32_t ret[2])
 {
     uint32_t found = 0;
@@ -272,8 +272,8 @@ static void label_take_caption(struct label_filling *f, const struct label_piece
     }
 }
 
-/* Tells whether a weight at the begin of a line is one of the parcel: nothing stands behind it, or a
- * caption, a service ("2 LB PRIORITY MAIL RATE"), or "1 OF 3". */
+/* Tells whether a weight at the begin of a line is one of the parcel: nothing stands behind it, or
+ * a caption, a service ("2 LB PRIORITY MAIL RATE"), or "1 OF 3". */
 static bool label_is_lone_weight(
     const struct label_filling *f, const struct label_piece *p, size_t n)
 {
@@ -294,6 +294,7 @@ static void label_take_alone(struct label_filling *f, const struct label_piece *
     int64_t value;
     const char *unit;
     size_t n;
+    uint32_t words;
 
     f->piece = p;
     f->box = p->box;
@@ -305,6 +306,10 @@ static void label_take_alone(struct label_filling *f, const struct label_piece *
     n = label_weight_read(f->page->env, p->text, &value, &unit);
     if (n && label_is_lone_weight(f, p, n))
         label_take_weight(f, p->text, true);
+    /* "Date 31.10.2026": a caption that needs a mark, and a date behind it */
+    if (!p->n_captions && p->n_tokens &&
+        label_phrase(p->tokens, p->n_tokens, 0, LABEL_BIT(LABEL_SHIP_DATE), &words))
+        label_take_date(f, &f->ret->ship_date, label_text_of(p, words, p->n_tokens));
 }
 
 /* ---- what stands quite alone ---- */
