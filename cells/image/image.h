@@ -37,6 +37,8 @@ struct shot { /* one picture */
     PIX *clean; /* work without rules and codes, its light even */
     double skew; /* radians that clean was turned by, clockwise */
     int zoom; /* of clean over work */
+    struct image_box seen[IMAGE_ROOM_WORDS]; /* where each word stands in clean */
+    int quarters; /* that the picture which is read is turned over clean, clockwise */
     uint32_t step; /* that runs */
     int64_t step_ms; /* when it began */
     struct found found;
@@ -86,11 +88,14 @@ double shot_share(PIX *grey, int from, int below);
 void shot_figures(struct shot *s);
 bool words_prepare(void);
 bool words_speak(const char *languages);
-/* Reads the words of clean; psm: as Tesseract counts; from so much confidence on. */
+/* Reads the words of clean or a copy of it, turned by s->quarters; psm: as Tesseract counts; from
+ * so much confidence on. */
 void words_read(struct shot *s, PIX *picture, int psm, int least);
 /* Returns how well the letters of a picture can be read: confidence times letters. */
 double words_sense(struct shot *s, PIX *picture);
 void words_drop(struct shot *s);
+/* Takes out the words that do not stand upright. */
+void words_drop_turned(struct shot *s);
 void words_sift(struct shot *s);
 void words_measure(struct shot *s);
 const char *words_version(void);

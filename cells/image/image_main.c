@@ -11,7 +11,8 @@
 
 enum { FILE_MAX = WHARF_IMAGE_BYTES_MAX, SENSE_SIDE = 1300, LEAST = 20, LEAST_REST = 60 };
 enum { BLACK = 40, WHITE = 235 };
-enum { REST_LETTERS = 8, SENSE_ENOUGH = 15, PSM_PAGE = 3, PSM_SPARSE = 11 };
+enum { REST_LETTERS = 3, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20, HIDE = 2 };
+enum { SENSE_ENOUGH = 15, PSM_PAGE = 3, PSM_SPARSE = 11 };
 
 static struct shot shot; /* the one that is read */
 
@@ -201,10 +202,9 @@ static int hide_words(struct shot *s, PIX *page)
     BOXA *left;
 
     for (uint32_t i = 0; i < s->found.head.n_words; i++) {
-        const struct image_box *b = &s->found.words[i].box;
-        double by = s->scale * s->zoom;
+        const struct image_box *at = &s->seen[i];
         BOX *box = boxCreate(
-            (int)(b->x * by) - 2, (int)(b->y * by) - 2, (int)(b->w * by) + 4, (int)(b->h * by) + 4);
+            (int)at->x - HIDE, (int)at->y - HIDE, (int)at->w + 2 * HIDE, (int)at->h + 2 * HIDE);
 
         pixSetInRectArbitrary(page, box, 255);
         boxDestroy(&box);
@@ -222,17 +222,38 @@ static int hide_words(struct shot *s, PIX *page)
     return n;
 }
 
-/* Looks once more where no words are, for some that stand alone. Lines that are turned by a
- * little are left out: where words were is not exact there. */
+/* Reads lines that stand sideways where others stand upright: several carriers print the sender
+ * so. */
+static void read_sideways(struct shot *s, PIX *page)
+{
+    PIX *turned[] = {pixRotateOrth(page, 1), pixRotateOrth(page, 3)};
+    double sense[2] = {0, 0};
+    int best;
+
+    for (int i = 0; i < 2; i++)
+        sense[i] = turned[i] && shot_left_ms(s) > 0 ? words_sense(s, turned[i]) : 0;
+    best = sense[1] > sense[0];
+    if (sense[best] >= SIDEWAYS_SENSE && shot_left_ms(s) > 0) {
+        s->quarters = best ? 3 : 1;
+        words_read(s, turned[best], PSM_PAGE, LEAST_REST);
+        s->quarters = 0;
+    }
+    for (int i = 0; i < 2; i++)
+        pixDestroy(&turned[i]);
+}
+
+/* Looks once more where no words are, for some that stand alone, then for lines that are turned. */
 static void read_rest(struct shot *s)
 {
     PIX *page;
 
-    if (!s->clean || s->skew > 0.02 || s->skew < -0.02 || !step_begin(s, IMAGE_REST))
+    if (!s->clean || !step_begin(s, IMAGE_REST))
         return;
     page = pixCopy(NULL, s->clean);
     if (page && hide_words(s, page) >= REST_LETTERS)
         words_read(s, page, PSM_SPARSE, LEAST_REST);
+    if (page && hide_words(s, page) >= SIDEWAYS_LETTERS)
+        read_sideways(s, page);
     pixDestroy(&page);
     step_end(s);
 }
@@ -262,6 +283,7 @@ static void image_find_words(struct shot *s)
     }
     if (turn)
         read_turned(s, turn);
+    words_drop_turned(s);
     read_rest(s);
     words_sift(s);
     words_measure(s);

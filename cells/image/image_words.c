@@ -137,23 +137,52 @@ static uint32_t turn_of_line(TessPageIterator *page)
     return (uint32_t)orientation % 4 * 90;
 }
 
+/* Turns a box of the picture that was read into one of clean. NULL: there is no memory. */
+static BOX *image_words_unturned(const struct shot *s, int left, int top, int right, int bottom)
+{
+    int w = right - left, h = bottom - top;
+
+    if (s->quarters == 1)
+        return boxCreate(top, pixGetHeight(s->clean) - right, h, w);
+    if (s->quarters == 3)
+        return boxCreate(pixGetWidth(s->clean) - bottom, left, h, w);
+    return boxCreate(left, top, w, h);
+}
+
+static void image_words_note(
+    struct shot *s, const char *text, struct image_word word, BOX *at, struct place *place)
+{
+    int x, y, w, h;
+
+    if (!at || boxGetGeometry(at, &x, &y, &w, &h) || s->found.head.n_words == IMAGE_ROOM_WORDS)
+        return;
+    s->seen[s->found.head.n_words] = (struct image_box){
+        (uint32_t)x, (uint32_t)y, (uint32_t)w, (uint32_t)h};
+    word.box = box_back(s, x, y, x + w, y + h);
+    image_words_add_word(s, text, word, place);
+}
+
 static void image_words_take_word(
     struct shot *s, TessResultIterator *at, int least, struct place *place)
 {
     TessPageIterator *page = TessResultIteratorGetPageIterator(at);
     int left, top, right, bottom, sure = (int)TessResultIteratorConfidence(at, RIL_WORD);
     char *text = TessResultIteratorGetUTF8Text(at, RIL_WORD);
+    uint32_t turned = 360 - 90 * (uint32_t)s->quarters;
+    BOX *box = NULL;
 
     place->new_block |= TessPageIteratorIsAtBeginningOf(page, RIL_BLOCK) != 0;
     place->new_line |= TessPageIteratorIsAtBeginningOf(page, RIL_TEXTLINE) != 0;
     sure = sure < 0 ? 0 : sure > 100 ? 100 : sure;
     if (text && sure >= least && image_words_says_something(text, sure) &&
-        TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom))
-        image_words_add_word(s, text,
-            (struct image_word){.box = box_back(s, left, top, right, bottom),
-                .confidence = (uint32_t)sure,
-                .orientation = turn_of_line(page)},
-            place);
+        TessPageIteratorBoundingBox(page, RIL_WORD, &left, &top, &right, &bottom)) {
+        box = image_words_unturned(s, left, top, right, bottom);
+        image_words_note(s, text,
+            (struct image_word){
+                .confidence = (uint32_t)sure, .orientation = (turn_of_line(page) + turned) % 360},
+            box, place);
+    }
+    boxDestroy(&box);
     if (text)
         TessDeleteText(text);
 }
@@ -221,8 +250,9 @@ static uint32_t sure_of(const struct found *f, const struct image_line *line)
     return line->n_words ? sum / line->n_words : 0;
 }
 
-/* Takes out the lines that are rather guessed than read: of pictograms, of folds, of dirt. */
-void words_sift(struct shot *s)
+/* Keeps the lines that are good: their text stays where it is. */
+static void image_words_keep(
+    struct shot *s, bool (*good)(const struct found *f, const struct image_line *line))
 {
     struct found *f = &s->found;
     uint32_t n_lines = 0, n_words = 0;
@@ -231,10 +261,11 @@ void words_sift(struct shot *s)
         struct image_line line = f->lines[i];
         uint32_t first = line.first_word;
 
-        if (sure_of(f, &line) < LINE_LEAST)
+        if (!good(f, &line))
             continue;
         line.first_word = n_words;
         for (uint32_t k = 0; k < line.n_words; k++) {
+            s->seen[n_words] = s->seen[first + k];
             f->words[n_words] = f->words[first + k];
             f->words[n_words++].line = n_lines;
         }
@@ -242,6 +273,27 @@ void words_sift(struct shot *s)
     }
     f->head.n_lines = n_lines;
     f->head.n_words = n_words;
+}
+
+static bool image_words_is_read(const struct found *f, const struct image_line *line)
+{
+    return sure_of(f, line) >= LINE_LEAST;
+}
+
+static bool image_words_is_upright(const struct found *f, const struct image_line *line)
+{
+    return !f->words[line->first_word].orientation;
+}
+
+/* Takes out the lines that are rather guessed than read: of pictograms, of folds, of dirt. */
+void words_sift(struct shot *s)
+{
+    image_words_keep(s, image_words_is_read);
+}
+
+void words_drop_turned(struct shot *s)
+{
+    image_words_keep(s, image_words_is_upright);
 }
 
 static int by_size(const void *a, const void *b)

@@ -64,12 +64,29 @@ static bool label_is_nought(const struct label_env *env, wharf_str s, size_t i)
     return !label_month_of(env, (wharf_str){s.p + i, end - i});
 }
 
+/* Tells whether the nought at i begins "0CT", which is October. */
+static bool label_is_october(wharf_str s, size_t i)
+{
+    return i + 2 < s.n && s.p[i] == '0' && (s.p[i + 1] | 0x20) == 'c' &&
+           (s.p[i + 2] | 0x20) == 't' && (i + 3 == s.n || !label_is_letter(s.p[i + 3]));
+}
+
+/* Returns where the letters of a month end: a nought between two of them is an O, "N0V". */
+static size_t label_date_letters(wharf_str s, size_t i)
+{
+    i += label_is_october(s, i);
+    while (i < s.n && (label_is_letter(s.p[i]) ||
+                          (s.p[i] == '0' && i + 1 < s.n && label_is_letter(s.p[i + 1]))))
+        i++;
+    return i;
+}
+
 static size_t label_date_digits(
     const struct label_env *env, wharf_str s, size_t i, struct label_parts *p)
 {
     size_t from = i;
 
-    while (i < s.n && i - from < 8 &&
+    while (i < s.n && i - from < 8 && !label_is_october(s, i) &&
            ((s.p[i] >= '0' && s.p[i] <= '9') || label_is_nought(env, s, i))) {
         p->number[p->n] = p->number[p->n] * 10 + (s.p[i] == 'O' ? 0 : s.p[i] - '0');
         i++;
@@ -109,13 +126,13 @@ static bool label_date_parts(const struct label_env *env, wharf_str s, struct la
 
     memset(p, 0, sizeof(*p));
     while (i < s.n && p->n < DATE_PARTS) {
-        if ((s.p[i] >= '0' && s.p[i] <= '9') || label_begins_nought(s, i)) {
+        if (!label_is_october(s, i) &&
+            ((s.p[i] >= '0' && s.p[i] <= '9') || label_begins_nought(s, i))) {
             i = label_date_digits(env, s, i, p);
-        } else if (label_is_letter(s.p[i]) && !p->month) {
+        } else if ((label_is_letter(s.p[i]) || label_is_october(s, i)) && !p->month) {
             size_t from = i;
 
-            while (i < s.n && label_is_letter(s.p[i]))
-                i++;
+            i = label_date_letters(s, i);
             p->month = label_month_of(env, (wharf_str){s.p + from, i - from});
             p->at = p->n;
             if (!p->month)

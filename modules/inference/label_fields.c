@@ -124,6 +124,56 @@ static bool label_share_read(const struct label_token *t, uint32_t ret[2])
     return k == 1;
 }
 
+/* Reads "1 OF 3" in signs that OCR ran together: "10F 3", "1OOF3". Returns false unless there is
+ * one way that has at most as many as there are. */
+static bool label_joined_of(wharf_str s, uint32_t ret[2])
+{
+    uint32_t found = 0;
+
+    for (size_t n = 1; n <= 2 && n < s.n; n++) {
+        size_t i = n;
+        wharf_str total;
+        uint32_t a = 0, b = 0;
+
+        while (i < s.n && i < n + 2 && (s.p[i] == 'o' || s.p[i] == '0'))
+            i++;
+        if (i == n || i + 1 >= s.n || s.p[i] != 'f')
+            continue;
+        total = (wharf_str){s.p + i + 1, s.n - i - 1};
+        if (!label_all_digits((wharf_str){s.p, n}) || !label_all_digits(total) || total.n > 2)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            a = a * 10 + (uint32_t)(s.p[k] - '0');
+        for (size_t k = 0; k < total.n; k++)
+            b = b * 10 + (uint32_t)(total.p[k] - '0');
+        if (!a || a > b)
+            continue;
+        found++;
+        ret[0] = a;
+        ret[1] = b;
+    }
+    return found == 1;
+}
+
+/* Reads the same of a token and, where that ends with "OF", the next one. Returns how many tokens
+ * it is; 0: none. */
+static uint32_t label_joined_tokens(
+    const struct label_piece *p, uint32_t i, uint32_t to, uint32_t ret[2])
+{
+    char room[8];
+    wharf_str a = p->tokens[i].key, b = i + 1 < to ? p->tokens[i + 1].key : (wharf_str){"", 0};
+
+    if (!p->tokens[i].digit || a.n > 5)
+        return 0;
+    if (label_joined_of(a, ret))
+        return 1;
+    if (b.n > 2 || a.p[a.n - 1] != 'f')
+        return 0;
+    memcpy(room, a.p, a.n);
+    memcpy(room + a.n, b.p, b.n);
+    return label_joined_of((wharf_str){room, a.n + b.n}, ret) ? 2 : 0;
+}
+
 static void label_take_package(
     struct label_filling *f, const struct label_piece *p, uint32_t from, uint32_t to, bool caption)
 {
@@ -135,7 +185,7 @@ static void label_take_package(
 
         if (caption && label_share_read(&p->tokens[i], at)) {
             n = 1;
-        } else {
+        } else if ((n = label_joined_tokens(p, i, to, at)) == 0) {
             if (i + 2 >= to || !label_count_read(&p->tokens[i], &at[0]) ||
                 !label_count_read(&p->tokens[i + 2], &at[1]))
                 continue;
@@ -222,8 +272,8 @@ static void label_take_caption(struct label_filling *f, const struct label_piece
     }
 }
 
-/* Tells whether a weight at the begin of a line is one of the parcel: nothing stands behind it, or a
- * caption, a service ("2 LB PRIORITY MAIL RATE"), or "1 OF 3". */
+/* Tells whether a weight at the begin of a line is one of the parcel: nothing stands behind it, or
+ * a caption, a service ("2 LB PRIORITY MAIL RATE"), or "1 OF 3". */
 static bool label_is_lone_weight(
     const struct label_filling *f, const struct label_piece *p, size_t n)
 {
@@ -244,6 +294,7 @@ static void label_take_alone(struct label_filling *f, const struct label_piece *
     int64_t value;
     const char *unit;
     size_t n;
+    uint32_t words;
 
     f->piece = p;
     f->box = p->box;
@@ -255,9 +306,30 @@ static void label_take_alone(struct label_filling *f, const struct label_piece *
     n = label_weight_read(f->page->env, p->text, &value, &unit);
     if (n && label_is_lone_weight(f, p, n))
         label_take_weight(f, p->text, true);
+    /* "Date 31.10.2026": a caption that needs a mark, and a date behind it */
+    if (!p->n_captions && p->n_tokens &&
+        label_phrase(p->tokens, p->n_tokens, 0, LABEL_BIT(LABEL_SHIP_DATE), &words))
+        label_take_date(f, &f->ret->ship_date, label_text_of(p, words, p->n_tokens));
 }
 
 /* ---- what stands quite alone ---- */
+
+/* Tells whether what stands before a token is a weight: "Weight 3.1kg 1/1". */
+static bool label_ends_weight(
+    const struct label_filling *f, const struct label_piece *p, uint32_t token)
+{
+    for (uint32_t i = 0; i < token; i++) {
+        wharf_str rest = {p->text.p + p->tokens[i].from, p->text.n - p->tokens[i].from};
+        int64_t value;
+        const char *unit;
+        size_t n = label_weight_read(f->page->env, rest, &value, &unit);
+
+        if (n && p->tokens[i].from + n <= p->tokens[token].from &&
+            p->tokens[i].from + n + 1 >= p->tokens[token].from)
+            return true;
+    }
+    return false;
+}
 
 /* Takes "2/3", which is nothing else on a label with a tracking number: where no other one is. */
 static void label_take_share(struct label_filling *f)
@@ -265,15 +337,17 @@ static void label_take_share(struct label_filling *f)
     struct label_package *g = &f->ret->package;
     const struct label_piece *only = NULL;
     uint32_t at[2] = {0, 0}, n = 0;
+    wharf_str text;
 
     if (g->fact.confidence || !f->ret->tracking_number.confidence)
         return;
     for (size_t i = 0; i < f->page->n_pieces; i++) {
         const struct label_piece *p = &f->page->pieces[i];
-        uint32_t share[2];
+        uint32_t share[2], last = p->n_tokens - 1;
 
-        if (p->n_tokens != 1 || !label_share_read(&p->tokens[0], share) || !share[0] ||
-            share[1] < share[0] || share[1] > SHARES_MAX)
+        if (!p->n_tokens || !(last == 0 || label_ends_weight(f, p, last)) ||
+            !label_share_read(&p->tokens[last], share) || !share[0] || share[1] < share[0] ||
+            share[1] > SHARES_MAX)
             continue;
         n++;
         only = p;
@@ -281,9 +355,10 @@ static void label_take_share(struct label_filling *f)
     }
     if (n != 1)
         return;
+    text = label_text_of(only, only->n_tokens - 1, only->n_tokens);
     f->piece = only;
-    f->box = only->box;
-    label_put_text(f, &g->fact, only->text, only->text, FIELD_ALONE);
+    f->box = label_box_of(f->page, only, only->n_tokens - 1, only->n_tokens);
+    label_put_text(f, &g->fact, text, text, FIELD_ALONE);
     g->number = at[0];
     g->total = at[1];
 }

@@ -21,14 +21,20 @@ static const char *label_unit_of(const struct label_env *env, wharf_str text, si
         from++;
     n = from;
     while (n < text.n &&
-           ((text.p[n] >= 'a' && text.p[n] <= 'z') || (text.p[n] >= 'A' && text.p[n] <= 'Z')))
+           ((text.p[n] >= 'a' && text.p[n] <= 'z') || (text.p[n] >= 'A' && text.p[n] <= 'Z') ||
+               (n == from && text.p[n] == '|')))
         n++;
     *ret_n = n;
     if (n == from) {
         *ret_n = from + 1;
         return from < text.n && text.p[from] == '#' ? "lb" : NULL;
     }
-    key = label_key(env, (wharf_str){text.p + from, n - from});
+    /* of "|b" the first letter is an l */
+    if (text.p[from] == '|')
+        key = label_format(env, "l%.*s", (int)(n - from < 8 ? n - from - 1 : 7), text.p + from + 1);
+    else
+        key = (wharf_str){text.p + from, n - from};
+    key = label_key(env, key);
     for (size_t i = 0; i < label_words_count; i++) {
         if (label_words[i].kind == LABEL_UNIT && is(key, label_words[i].key))
             return label_names[label_words[i].ref];

@@ -63,6 +63,27 @@ static const struct label_word *label_near_carrier(wharf_str key)
     return NULL;
 }
 
+/* Finds the carrier whose name OCR read as two words: "PostN L". */
+static const struct label_word *label_split_carrier(
+    const struct label_piece *p, uint32_t i, uint32_t *ret_n)
+{
+    char room[NEAR_MOST + 1];
+    struct label_token word = {.key = {room, 0}};
+    const struct label_word *w;
+    uint32_t n;
+
+    if (i + 1 >= p->n_tokens || p->tokens[i].mark ||
+        p->tokens[i].key.n + p->tokens[i + 1].key.n > NEAR_MOST)
+        return NULL;
+    for (uint32_t k = i; k < i + 2; k++) {
+        memcpy(room + word.key.n, p->tokens[k].key.p, p->tokens[k].key.n);
+        word.key.n += p->tokens[k].key.n;
+    }
+    w = word.key.n < NEAR_LEAST ? NULL : label_phrase(&word, 1, 0, LABEL_BIT(LABEL_CARRIER), &n);
+    *ret_n = w ? 2 : *ret_n;
+    return w && w->needs == LABEL_ANYWHERE ? w : NULL;
+}
+
 static const struct label_word *label_carrier_at(
     const struct label_piece *p, uint32_t i, uint32_t *ret_n)
 {
@@ -74,6 +95,8 @@ static const struct label_word *label_carrier_at(
     /* "amazon" is a carrier's name alone on its line; elsewhere it may be who sends */
     if (w && w->needs == LABEL_MARKED && *ret_n < p->n_tokens)
         return NULL;
+    if (!w)
+        w = label_split_carrier(p, i, ret_n);
     if (!w)
         w = label_near_carrier(p->tokens[i].key);
     /* "ups" in small letters is a word of other languages */

@@ -175,6 +175,9 @@ static bool label_caption_holds(
     if (w->kind == LABEL_NO_CAPTION)
         return true;
     /* a letter alone is none without its mark */
+    /* "10:" for "TO:" */
+    if (w->needs == LABEL_MARKED && p->tokens[i].digit)
+        return first && mark;
     return w->needs == LABEL_MARKED   ? mark || (first && last && p->text.n > 1)
            : w->needs == LABEL_BEGINS ? mark || first
                                       : true;
@@ -359,40 +362,55 @@ static uint32_t label_line_height(const wharf_image_read *image, const wharf_ima
     return l->n_words ? (uint32_t)(sum / l->n_words) : 0;
 }
 
-/* Joins "SHIP" and "TO:" that stand below each other, with the address to the right of both: the
- * upper one is the caption, the lower one none any more. */
-static void label_join_stacked(struct label_page *page)
+/* Tells whether a piece is the upper half of a caption: "SHIP". */
+static bool label_is_upper_half(const struct label_piece *p)
 {
     static const char *const above[] = {"ship", "deliver", "send", "return"};
+    bool known = p->n_captions && !p->captions[0].from;
 
+    return p->n_tokens && !p->tokens[0].mark && !(known && p->n_tokens > 1) &&
+           word_place(p->tokens[0].key, above, 4) < 4;
+}
+
+/* Tells whether a piece is the lower half of it, "TO:", and stands below. */
+static bool label_is_lower_half(const struct label_piece *p, const struct label_piece *q)
+{
+    uint32_t far = q->at.x > p->at.x ? q->at.x - p->at.x : p->at.x - q->at.x;
+
+    return q->n_captions && !q->captions[0].from && q->captions[0].kind == LABEL_RECIPIENT &&
+           is(q->tokens[0].key, "to") && far <= p->at.h && q->at.y >= p->at.y + p->at.h / 2 &&
+           q->at.y <= p->at.y + 3 * p->at.h;
+}
+
+/* Makes the upper half the caption, and the lower one none any more. */
+static void label_join_halves(struct label_piece *p, struct label_piece *q)
+{
+    if (!p->n_captions || p->captions[0].from) {
+        memmove(p->captions + 1, p->captions,
+            (p->n_captions < LABEL_CAPTIONS_MAX ? p->n_captions : LABEL_CAPTIONS_MAX - 1) *
+                sizeof(*p->captions));
+        p->n_captions += p->n_captions < LABEL_CAPTIONS_MAX;
+    }
+    p->captions[0] = (struct label_caption){
+        is(p->tokens[0].key, "return") ? LABEL_SENDER : LABEL_RECIPIENT, 0, 1, true};
+    q->begin = q->captions[0].value;
+    memmove(q->captions, q->captions + 1, (q->n_captions - 1) * sizeof(*q->captions));
+    q->n_captions--;
+}
+
+/* Joins "SHIP" and "TO:" that stand below each other, with the address to the right of both. */
+static void label_join_stacked(struct label_page *page)
+{
     for (size_t i = 0; i + 1 < page->n_pieces; i++) {
         struct label_piece *p = &page->pieces[i];
 
-        bool known = p->n_captions && !p->captions[0].from;
-
-        if (!p->n_tokens || p->tokens[0].mark || (known && p->n_tokens > 1) ||
-            word_place(p->tokens[0].key, above, 4) == 4)
+        if (!label_is_upper_half(p))
             continue;
         for (size_t k = i + 1; k < page->n_pieces && k < i + LABEL_STACKED; k++) {
-            struct label_piece *q = &page->pieces[k];
-            uint32_t far = q->at.x > p->at.x ? q->at.x - p->at.x : p->at.x - q->at.x;
-
-            if (!q->n_captions || q->captions[0].from || q->captions[0].kind != LABEL_RECIPIENT ||
-                !is(q->tokens[0].key, "to") || far > p->at.h || q->at.y < p->at.y + p->at.h / 2 ||
-                q->at.y > p->at.y + 3 * p->at.h)
-                continue;
-            if (!known) {
-                memmove(p->captions + 1, p->captions,
-                    (p->n_captions < LABEL_CAPTIONS_MAX ? p->n_captions : LABEL_CAPTIONS_MAX - 1) *
-                        sizeof(*p->captions));
-                p->n_captions += p->n_captions < LABEL_CAPTIONS_MAX;
+            if (label_is_lower_half(p, &page->pieces[k])) {
+                label_join_halves(p, &page->pieces[k]);
+                break;
             }
-            p->captions[0] = (struct label_caption){
-                is(p->tokens[0].key, "return") ? LABEL_SENDER : LABEL_RECIPIENT, 0, 1, true};
-            q->begin = q->captions[0].value;
-            memmove(q->captions, q->captions + 1, (q->n_captions - 1) * sizeof(*q->captions));
-            q->n_captions--;
-            break;
         }
     }
 }

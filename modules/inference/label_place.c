@@ -262,10 +262,14 @@ bool label_ends_named(const struct label_env *env, wharf_str text, wharf_str cou
 
 /* Tells whether a line begins with a postal code that only one country writes so, and whose cities
  * stand behind it: "50-106 WROCLAW". */
-static bool label_begins_with_code(const struct label_env *env, wharf_str text)
+static bool label_begins_with_code(
+    const struct label_env *env, const struct words *t, wharf_str text)
 {
     struct label_place p;
 
+    /* "7917 SW JEFFERSON ST" is no place in the Netherlands */
+    if (label_names_street(t) || word_is(t, 1, K(DIRECTION), form_of(wharf_z(env->country))))
+        return false;
     return label_read_below_street(env, text, wharf_z(""), wharf_z(env->country), &p) &&
            p.country_told && form_of(p.country_code)->stands == ADDRESS_BEFORE &&
            text.n > p.postal_code.n && !strncasecmp(text.p, p.postal_code.p, p.postal_code.n);
@@ -287,11 +291,12 @@ static enum label_ends label_ends_as_is(const struct label_env *env, wharf_str t
         digit = digit || t.at[i].digit;
     if (!digit)
         return LABEL_ENDS_NOTHING;
-    if (label_begins_with_code(env, text))
+    if (label_begins_with_code(env, &t, text))
         return LABEL_ENDS_PLACE;
     if (label_read_as(text, wharf_z(env->country), false, room, &p) && !p.line1.n)
         return label_is_street_with_code(env, &t, &p) ? LABEL_ENDS_NOTHING : LABEL_ENDS_PLACE;
-    if (!label_read_as(text, wharf_z(""), false, room, &p) || p.line1.n || p.line2.n)
+    if (!label_read_as(text, wharf_z(""), false, room, &p) || p.line1.n || p.line2.n ||
+        label_is_street_with_code(env, &t, &p))
         return LABEL_ENDS_NOTHING;
     return p.country_code.n         ? LABEL_ENDS_PLACE
            : label_names_street(&t) ? LABEL_ENDS_NOTHING

@@ -1,64 +1,7 @@
 /* label_read.c - the reader of labels (modules/inference/label.h), rule by rule of
  * docs/spec/06-inference.md section 8: pictures written as text (tests/labels/label_picture.h) and
  * the fields that must come out. */
-#include "unit.h"
-
-#include <string.h>
-
-#include "label_picture.h"
-#include "label_world.h"
-#include "wharf/civil.h"
-
-struct label_case {
-    const char *what, *country, *drawn;
-    const char *fields; /* "name=value" lines; "-": there is none */
-};
-
-static int64_t today(void)
-{
-    return wharf_days_of(2026, 3, 12);
-}
-
-static size_t check(struct arena *a, struct label_world *world, const struct label_case *c)
-{
-    wharf_image_read image;
-    struct label_given given;
-    struct label_env env = label_world_env(world, a, c->country, today());
-    struct label l;
-    size_t wrong = 0;
-    char *fields = strdup(c->fields), *rest = fields;
-
-    label_picture_make(a, str_z(c->drawn), &image, &given);
-    label_read(&env, &image, &given, &l);
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        char *is = strchr(line, '=');
-        wharf_str got;
-
-        if (!is)
-            continue;
-        *is = 0;
-        got = label_picture_field(a, &l, line);
-        if (str_eq(got, str_z(is + 1)))
-            continue;
-        print_error("%s: %s is \"%.*s\", not \"%s\"\n", c->what, line, (int)got.n, got.p, is + 1);
-        wrong++;
-    }
-    free(fields);
-    return wrong;
-}
-
-static void check_all(struct arena *a, const struct label_case *cases, size_t n)
-{
-    struct label_world *world = label_world_new();
-    size_t wrong = 0;
-
-    for (size_t i = 0; i < n; i++)
-        wrong += check(a, world, &cases[i]);
-    label_world_free(world);
-    assert_int_equal(wrong, 0);
-}
-
-#define CHECK(cases) check_all(*state, cases, sizeof(cases) / sizeof((cases)[0]))
+#include "label_cases.h"
 
 /* ---- 8.1 barcodes ---- */
 
@@ -162,6 +105,7 @@ static const struct label_case numbers_cases[] = {
     {"a name alone", "US", "10 10 20|FEDEX\n", "provider_id=fedex\ntracking_number=-"},
     {"a name with one letter wrong", "US", "10 10 20|PUROLATQR\n", "provider_id=purolator"},
     {"a word that is nearly a name", "US", "10 10 20|CORNER PARCEL DESK\n", "provider_id=-"},
+    {"a name in two words", "US", "10 10 20|PostN L\n", "provider_id=postnl"},
     {"short names must be right", "US", "10 10 20|UPZ\n", "provider_id=-"},
     {"small ups is a word", "US", "10 10 20|ups and downs\n", "provider_id=-"},
     {"two names are none", "US", "10 10 20|FEDEX\n10 40 20|USPS\n", "provider_id=-"},
@@ -185,11 +129,6 @@ static void numbers(void **state)
 
 /* ---- 8.3 parties, 8.4 addresses ---- */
 
-#define SENDER_BLOCK                                                                               \
-    "20 20 16|ACME SUPPLY COMPANY\n20 44 16|100 INDUSTRIAL WAY\n20 68 16|SPRINGFIELD IL 62701\n"
-#define RECIPIENT_BLOCK                                                                            \
-    "70 300 24|JANE Q SAMPLE\n70 334 24|NORTHERN PARTS LLC\n70 368 24|4200 HARBOR AVENUE SUITE "   \
-    "12\n70 402 24|KENMORE WA 98028\n"
 #define RECIPIENT_FIELDS                                                                           \
     "recipient.name=JANE Q SAMPLE\nrecipient.business=NORTHERN PARTS LLC\n"                        \
     "recipient.line1=4200 HARBOR AVENUE\nrecipient.line2=SUITE 12\nrecipient.city=KENMORE\n"       \
@@ -340,10 +279,21 @@ static const struct label_case parties_cases[] = {
         "20 20 20|TO: JANE DOE\n20 46 20|4469 MISSION ST\n20 72 20|# 259\n"
         "20 98 20|GRAND RAPIDS MI 49503\n",
         "recipient.name=JANE DOE\nrecipient.city=GRAND RAPIDS\nrecipient.postal_code=49503"},
+    {"a street of two words and one", "US",
+        "20 20 20|TO: JANE DOE\n20 46 20|7917 SW JEFFERSON ST\n20 72 20|STE 369\n"
+        "20 98 20|PRINCETON NJ 08540\n",
+        "recipient.name=JANE DOE\nrecipient.line1=7917 SW JEFFERSON ST\nrecipient.line2=STE 369"},
+    {"a street that looks like a Dutch code", "US",
+        "20 20 20|TO: JANE DOE\n20 46 20|7917 NE BROADWAY\n20 72 20|STE 369\n"
+        "20 98 20|PRINCETON NJ 08540\n",
+        "recipient.name=JANE DOE\nrecipient.line1=7917 NE BROADWAY\nrecipient.line2=STE 369"},
     {"the same with a direction", "US",
         "20 20 20|TO: JANE DOE\n20 46 20|5274 PEACHTREE ST NE\n20 72 20|FL 3\n"
         "20 98 20|PHOENIX AZ 85003\n",
         "recipient.city=PHOENIX\nrecipient.postal_code=85003\nrecipient.country_code=US"},
+    {"TO read as a number", "US",
+        "20 20 20|10:\n20 46 20|JANE DOE\n20 72 20|77 SUNSET BLVD\n20 98 20|MIAMI FL 33101\n",
+        "recipient.name=JANE DOE"},
     {"SHIP alone", "US",
         "20 20 20|SHIP\n20 46 20|JANE DOE\n20 72 20|77 SUNSET BLVD\n20 98 20|MIAMI FL 33101\n",
         "recipient.name=JANE DOE\nrecipient.business=-"},
@@ -431,6 +381,8 @@ static const struct label_case fields_cases[] = {
     {"weight to the right of its caption", "US", "10 10 20|WEIGHT        2 KG\n",
         "weight=2.000 kg"},
     {"two weights with one unit", "US", "10 10 20|Weight: 3.5 / 4.5 kg\n", "weight=3.500 kg"},
+    {"an l that became an i", "US", "10 10 20|WT: 1.2 Ib\n", "weight=1.200 lb"},
+    {"an l that became a stroke", "US", "10 10 20|28.7 |b PKG\n", "weight=28.700 lb"},
     {"weight before a caption", "US", "10 10 20|3.5 LB PKG\n", "weight=3.500 lb"},
     {"weight before a service", "US", "10 10 20|2 LB PRIORITY MAIL RATE\n", "weight=2.000 lb"},
     {"weight of what is sold", "US", "10 10 20|5 LB BAG OF RICE\n", "weight=-"},
@@ -444,6 +396,12 @@ static const struct label_case fields_cases[] = {
     {"a stroke alone is none", "US", "10 10 20|1/3\n", "package=-"},
     {"a stroke alone on a label with a number", "US", "!code128 1Z999AA10123456784\n10 10 20|1/3\n",
         "package=1/3"},
+    {"signs that ran together", "US", "10 10 20|PKG 10F 1\n", "package=1/1"},
+    {"and one too many", "US", "10 10 20|BOX 40OF 5\n", "package=4/5"},
+    {"all in one", "US", "10 10 20|60F6\n", "package=6/6"},
+    {"two ways to read them", "US", "10 10 20|PKG 10OF 12\n", "package=-"},
+    {"a stroke behind a weight", "US", "!code128 1Z999AA10123456784\n10 10 20|Weight 3.1kg 1/1\n",
+        "package=1/1\nweight=3.100 kg"},
     {"two of them", "US", "!code128 1Z999AA10123456784\n10 10 20|1/3\n10 40 20|2/3\n", "package=-"},
     {"a stroke within an address", "US", "!code128 1Z999AA10123456784\n10 10 20|Hauptplatz 1/3\n",
         "package=-"},
@@ -474,6 +432,12 @@ static const struct label_case fields_cases[] = {
         "ship_date=2026-02-20"},
     {"German dates", "DE", "10 10 20|Versanddatum: 11.03.2026\n", "ship_date=2026-03-11"},
     {"an O in front of a date", "US", "10 10 20|SHIP DATE: O5MAR26\n", "ship_date=2026-03-05"},
+    {"a nought in October", "US", "10 10 20|SHIP DATE: 010CT25\n", "ship_date=2025-10-01"},
+    {"a nought in November", "US", "10 10 20|SHIP DATE: 05 N0V 2025\n", "ship_date=2025-11-05"},
+    {"the tenth of October", "US", "10 10 20|SHIP DATE: 10OCT25\n", "ship_date=2025-10-10"},
+    {"a caption without its colon, and a date", "US", "10 10 20|Date 11.03.2026\n",
+        "ship_date=2026-03-11"},
+    {"a caption without its colon, and no date", "US", "10 10 20|Date palms\n", "ship_date=-"},
     {"a date alone on a label with a number", "US",
         "!code128 1Z999AA10123456784\n10 10 20|2026-03-10\n", "ship_date=2026-03-10"},
     {"a date alone elsewhere", "US", "10 10 20|2026-03-10\n", "ship_date=-"},
@@ -508,153 +472,6 @@ static const struct label_case fields_cases[] = {
 static void fields(void **state)
 {
     CHECK(fields_cases);
-}
-
-/* ---- 4.2 class and score ---- */
-
-static const struct label_case classes_cases[] = {
-    {"all of it", "US",
-        SENDER_BLOCK "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK
-                     "!code128 1Z999AA10123456784\n!code128 42098028\n",
-        "classification=shipping_label\nscore=9950"},
-    {"a pattern, no barcode of the postal code", "US",
-        "40 270 20|SHIP TO:\n" RECIPIENT_BLOCK "10 600 20|DHL\n10 640 20|Sendungsnummer "
-        "JJD000390007882823218\n",
-        "classification=shipping_label\nscore=7450"},
-    {"nothing", "US", "", "classification=unreadable\nscore=0"},
-    {"nothing that can be read", "US", "%30\n10 10 20|abc def\n", "classification=unreadable"},
-    {"a barcode can be read", "US", "!code128 ABC\n", "classification=other"},
-    {"bill of lading", "US", "10 10 20|STRAIGHT BILL OF LADING\n", "classification=bill_of_lading"},
-    {"packing slip", "US", "10 10 20|PACKING SLIP\n", "classification=packing_slip"},
-    {"Lieferschein", "DE", "10 10 20|Lieferschein\n", "classification=packing_slip"},
-    {"invoice", "US", "10 10 20|INVOICE\n10 40 20|Total due 31.00\n", "classification=invoice"},
-    {"item", "US", "10 10 20|LOT: 55\n10 40 20|QTY: 10\n", "classification=item_label"},
-    {"one word of items is none", "US", "10 10 20|QTY: 10\n", "classification=other"},
-};
-
-static void classes(void **state)
-{
-    CHECK(classes_cases);
-}
-
-static void classifier(void **state)
-{
-    wharf_image_read r = {.width = 812, .height = 1218};
-
-    (void)state;
-    assert_int_equal(label_classify(&r, false), 0);
-    r.figures = (wharf_image_figures){.text_lines = 14, .ink = 90, .line_height = 20};
-    assert_int_equal(label_classify(&r, false), 998); /* 1 / (1 + e^2.2) */
-    r.figures.long_linear = 1;
-    assert_int_equal(label_classify(&r, false), 4502); /* + 2.0 */
-    assert_int_equal(label_classify(&r, true), 9089); /* + 2.5 */
-    r.figures.wide_rules = 3;
-    assert_int_equal(label_classify(&r, true), 9569); /* + 0.8 */
-    r.figures.line_height_spread = 10;
-    assert_int_equal(label_classify(&r, true), 9734); /* + 0.5 */
-    r.figures.text_lines = 70;
-    assert_int_equal(label_classify(&r, true), 6457); /* - 1.5 - 1.5 */
-}
-
-/* ---- 4.3 selection ---- */
-
-#define NUMBER_A                                                                                   \
-    {                                                                                              \
-        "A", 1                                                                                     \
-    }
-#define NUMBER_B                                                                                   \
-    {                                                                                              \
-        "B", 1                                                                                     \
-    }
-
-static const struct {
-    struct label_picture pictures[3];
-    size_t n;
-    int use_best, strict; /* the one that is selected; -1: missing, -2: ambiguous */
-} selection_cases[] = {
-    {{{.shipping_label = true, .selection = 7000}, {.shipping_label = true, .selection = 8000}}, 2,
-        1, 1},
-    {{{.shipping_label = true, .selection = 8000}, {.shipping_label = true, .selection = 8000}}, 2,
-        0, 0},
-    {{{.selection = 9000}, {.shipping_label = true, .selection = 5000}}, 2, 1, 1},
-    {{{.selection = 9000}, {.selection = 5000}}, 2, -1, -1},
-    {{{.selection = 100}}, 1, 0, 0},
-    {{{.failed = true, .shipping_label = true, .selection = 9000},
-         {.shipping_label = true, .selection = 5000}},
-        2, 1, 1},
-    {{{.failed = true}, {.selection = 5000}}, 2, -1, -1},
-    /* two labels, both sure */
-    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 6000,
-             .extraction = 6000,
-             .tracking_number = NUMBER_B}},
-        2, 0, -2},
-    /* one of them is not */
-    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 5999,
-             .extraction = 5999,
-             .tracking_number = NUMBER_B}},
-        2, 0, 0},
-    /* near each other, 0.0499; and 0.05 */
-    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 5499,
-             .extraction = 5499,
-             .tracking_number = NUMBER_B}},
-        2, 1, -2},
-    {{{.shipping_label = true, .selection = 5000, .extraction = 5000, .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 5500,
-             .extraction = 5500,
-             .tracking_number = NUMBER_B}},
-        2, 1, 1},
-    /* the same label twice */
-    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 9100,
-             .extraction = 9100,
-             .tracking_number = NUMBER_A}},
-        2, 1, 1},
-    /* a number that is not known */
-    {{{.shipping_label = true, .selection = 9000, .extraction = 9000, .tracking_number = NUMBER_A},
-         {.shipping_label = true, .selection = 9000, .extraction = 9000}},
-        2, 0, 0},
-    /* the third is a rival of the second */
-    {{{.selection = 9000},
-         {.shipping_label = true,
-             .selection = 7000,
-             .extraction = 7000,
-             .tracking_number = NUMBER_A},
-         {.shipping_label = true,
-             .selection = 7000,
-             .extraction = 7000,
-             .tracking_number = NUMBER_B}},
-        3, 1, -2},
-};
-
-static void selection(void **state)
-{
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(selection_cases) / sizeof(selection_cases[0]); i++) {
-        for (int strict = 0; strict < 2; strict++) {
-            int want = strict ? selection_cases[i].strict : selection_cases[i].use_best;
-            struct label_choice got;
-
-            label_select(selection_cases[i].pictures, selection_cases[i].n, strict, &got);
-            assert_int_equal(got.selected, want < 0 ? LABEL_NONE : want);
-            if (want >= 0)
-                assert_null(got.error);
-            else
-                assert_string_equal(got.error, want == -1 ? "missing_label" : "ambiguous_label");
-        }
-    }
-    assert_int_equal(label_selection(LABEL_FROM_EXTRACTION_ONLY, 9000, 5000, true), 5000);
-    assert_int_equal(label_selection(LABEL_CLASSIFIER_FEEDS_EXTRACTION, 9000, 5000, true), 5000);
-    assert_int_equal(label_selection(LABEL_CLASSIFIER_FEEDS_EXTRACTION, 9000, 0, false), 9000);
-    assert_int_equal(label_selection(LABEL_CLASSIFIER_INFORMS_SELECTION, 9000, 5000, true), 6600);
 }
 
 /* ---- captions of the caller ---- */
@@ -733,8 +550,7 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(barcodes), UNIT(numbers), UNIT(parties),
-        UNIT(state_and_zip), UNIT(fields), UNIT(classes), UNIT(classifier), UNIT(selection),
-        UNIT(custom), UNIT(hostile)};
+        UNIT(state_and_zip), UNIT(fields), UNIT(custom), UNIT(hostile)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
