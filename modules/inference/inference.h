@@ -132,7 +132,7 @@ wharf_status reading_keep(wharf_req *req, struct reading *r);
 /* ---- inference_facts.c: what a label says, as fields of the row ---- */
 
 void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec);
-/* Values of fields; NULL: nothing was found. image: index of the picture that was read. */
+/* Makes values of fields; NULL: nothing was found. image: index of the picture that was read. */
 const wharf_json *facts_weight(wharf_req *req, const struct label_measure *m);
 const wharf_json *facts_dimensions(wharf_req *req, const struct label_dimensions *d);
 const wharf_json *facts_barcodes(
