@@ -252,6 +252,7 @@ struct hit_place { /* a place in which a search tells its hits */
 struct definition_list {
     int32_t limit, max, search_max; /* search_max: of a page with search */
     bool all_word, count_exact, similar;
+    bool by_relevance; /* it is searched, and order_by may say so */
     const struct field *order;
     bool descending;
     /* list.errors: ended by NULL, or NULL */

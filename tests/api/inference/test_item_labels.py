@@ -170,7 +170,7 @@ def test_lists(server, org, client):
         assert got(q) == expected, q
     for q, expected in (("search=22-B", "b"), ("search=C-2", "b"), ("search=A-55", "a"), ("search=4711", "ab")):
         assert sorted(got(q)) == list(expected), q
-    for q, errors in (("order_by=sku", ["order_by"]), ("order_by=carton_number", ["order_by"]), ("statuses=open", ["statuses"]), ("created_at=2024-01-02", ["created_at"]), ("item_numbers=or:1", ["item_numbers"]), ("location_id=%zz", ["location_id"])):
+    for q, errors in (("order_by=sku", ["order_by"]), ("order_by=carton_number", ["order_by"]), ("search=A-55&order_by=_relevance", ["order_by"]), ("statuses=open", ["statuses"]), ("created_at=2024-01-02", ["created_at"]), ("item_numbers=or:1", ["item_numbers"]), ("location_id=%zz", ["location_id"])):
         client.refused("GET", f"{PATH}?{q}", 400, "param.invalid", errors)
     assert client.get(PATH, expect=200).raw.json()["pagination"]["limit"] == 10
     elsewhere = client.post("/v1/locations", {"name": "Other", "address": "2 Main St, Springfield, IL 62701, US"}, expect=201).data["id"]
