@@ -239,6 +239,17 @@ def test_updates_and_overwrites(client):
     assert now["raw_text"] == two["raw_text"] and now["status"] == "extracted", "what was read of it stays"
 
 
+@pytest.mark.parametrize("mode", ["sync", "mixed", "async"])
+def test_every_action_in_every_mode(client, mode):
+    rows = [over(client, i)["id"] for i in made(client, batch(client, [{"image": small(tracking=numbered(116 + i))} for i in range(2)], mode))]
+    for action, body, operation in (("merge", {"notes": "a", "metadata": {"k": "v"}}, "updated"), ("overwrite", {"notes": "b", "tracking_number": numbered(118)}, "overwritten"), ("delete", {}, "deleted")):
+        b = batch(client, [{"id": id, **body} for id in rows], mode, action=action)
+        assert operations(client, b) == [(0, operation), (1, operation)], (action, b)
+        if action != "delete":
+            assert [(r["notes"], r["metadata"]) for r in (get(client, id) for id in rows)] == [(body["notes"], body.get("metadata", {}))] * 2
+    assert client.get(PATH, expect=200).data == []
+
+
 @pytest.mark.parametrize("action, properties, expected", [("merge", {"notes": "all"}, "updated"), ("delete", None, "deleted"), ("overwrite", {"notes": "all", "tracking_number": "1Z999AA10123456784"}, "overwritten")])
 def test_those_that_match_filters(client, action, properties, expected):
     one, two = read(client, drawn(tracking=numbered(114))).data, read(client, drawn(tracking=numbered(115))).data
