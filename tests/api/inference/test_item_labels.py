@@ -4,6 +4,7 @@ import base64
 import pytest
 
 import readings
+from outside import Host, redirect
 from readings import labels, text
 from wharf import Server, until
 
@@ -14,8 +15,16 @@ PICTURES = {}
 
 
 @pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
+def host(tmp_path_factory):
+    h = Host(tmp_path_factory.mktemp("ca"), "labels.example.test", {"/label.png": lambda h: h.answer(200, drawn(CAPTIONS)), "/failing.png": lambda h: h.answer(500, b"not now"), "/inside": redirect("https://127.0.0.1/x"),
+                                                                    "/large.png": lambda h: h.answer(200, b"x" * 10000001), "/text.png": lambda h: h.answer(200, b"no image")})
+    yield h
+    h.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(host):
+    s = Server("--modules", MODULES, "--set", "rate_limit.key=0", *host.settings)
     yield s
     s.stop()
 
@@ -141,6 +150,17 @@ def test_its_answer(server, client):
             break
     assert r.raw.headers["Location"] == f"{PATH}/{r.data['id']}" and client.get(r.raw.headers["Location"], expect=200).data["id"] == r.data["id"]
     assert client.http.get(server.base + r.data["image_url"] if r.data["image_url"].startswith("/") else r.data["image_url"]).content == drawn(CAPTIONS)
+
+
+def test_images_of_a_host(client, host):
+    for _ in range(10):
+        r = client.post(PATH, {"image_url": host.url("/label.png")})
+        if r.raw.status_code == 201:
+            break
+    assert r.data["carton_number"] == "C-77" and r.data["image_url"]
+    for path, status, code in (("/gone.png", 400, "inference.unreachable"), ("/failing.png", 502, "file.download"), ("/large.png", 400, "file.too_large"), ("/text.png", 400, "inference.image_invalid"), ("/inside", 400, "inference.url")):
+        client.refused("POST", PATH, status, code, ["image_url"], {"image_url": host.url(path)})
+    assert client.get(PATH, expect=200).ids == [r.data["id"]]
 
 
 def test_an_image_that_is_not_kept(client):
