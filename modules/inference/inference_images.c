@@ -39,8 +39,12 @@ static wharf_status image_add(
         return W->err->fail(req, ERR_VALIDATION_FAILED, path,
             "%s must be a data URI, base64 or a URL that begins with https://", path);
     if (*n < IMAGES_MAX)
-        list[*n] = (struct picture){
-            .path = path, .value = text, .is_url = image_is_url(text), .reason = WHARF_S("")};
+        list[*n] = (struct picture){.path = path,
+            .value = text,
+            .is_url = image_is_url(text),
+            .file = WHARF_S(""),
+            .fd = -1,
+            .reason = WHARF_S("")};
     ++*n;
     return WHARF_OK;
 }
@@ -183,7 +187,10 @@ wharf_status images_bring(wharf_req *req, struct picture *list, size_t n)
     }
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
         s = list[i].is_url ? image_take_fetched(req, &list[i]) : image_decode(req, &list[i]);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         failed += list[i].error != NULL;
+        if (list[i].bytes && !list[i].error)
+            list[i].fd = inference_blob->written(list[i].bytes);
+    }
     return s == WHARF_OK && failed == n ? images_fail(req, &list[0]) : s;
 }

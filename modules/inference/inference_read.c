@@ -80,23 +80,15 @@ static int64_t reading_clock_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-/* Reads a picture. left: pictures that are still to be read, this one too. */
-static wharf_status reading_read(
-    wharf_req *req, const struct reading *r, struct picture *p, uint32_t wants, size_t left)
+wharf_status reading_ask(wharf_req *req, struct picture *p, const wharf_image_wish *wish)
 {
-    int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
-    wharf_image_wish wish = {
-        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = r->wishes.languages};
     wharf_image_read *read = W->mem->alloc(req, sizeof(*read));
     uint32_t verdict = WHARF_IMAGE_GOOD;
     wharf_str reason = WHARF_S("");
     wharf_status s;
 
-    ms /= (int64_t)left;
-    wish.budget_ms = ms < 1 ? 1 : ms < BUDGET_MS ? (uint32_t)ms : BUDGET_MS;
     *read = (wharf_image_read){.head = WHARF_HEAD(wharf_image_read)};
-    s = inference_image->read(
-        req, inference_blob->written(p->bytes), &wish, read, &verdict, &reason);
+    s = inference_image->read(req, p->fd, wish, read, &verdict, &reason);
     if (s != WHARF_OK)
         return s;
     if (verdict == WHARF_IMAGE_LANGUAGE)
@@ -107,6 +99,19 @@ static wharf_status reading_read(
     else
         reading_verdict(p, verdict, reason);
     return WHARF_OK;
+}
+
+/* Reads a picture. left: pictures that are still to be read, this one too. */
+static wharf_status reading_read(
+    wharf_req *req, const struct reading *r, struct picture *p, uint32_t wants, size_t left)
+{
+    int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
+    wharf_image_wish wish = {
+        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = r->wishes.languages};
+
+    ms /= (int64_t)left;
+    wish.budget_ms = ms < 1 ? 1 : ms < BUDGET_MS ? (uint32_t)ms : BUDGET_MS;
+    return reading_ask(req, p, &wish);
 }
 
 static wharf_status reading_read_all(
@@ -211,6 +216,27 @@ static void reading_join(const struct label_env *env, struct reading *r, struct 
     label_read(env, selected->read, &joined, selected->label);
 }
 
+/* Looks for the captions of the request in the picture; NULL: there is none. */
+static wharf_status reading_captions(
+    wharf_req *req, const struct label_env *env, struct reading *r, const wharf_image_read *image)
+{
+    wharf_out *out = W->json->builder(req);
+    wharf_str caption;
+
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(r->wishes.captions, 0); m; m = W->json->next(m)) {
+        struct label_fact fact = {.confidence = 0};
+
+        if (!W->json->text(m, &caption))
+            continue;
+        if (image)
+            label_custom(env, image, caption, &fact);
+        W->json->put(out, caption.p, fact.confidence ? val_text(fact.value) : val_null());
+    }
+    W->json->close(out);
+    return W->json->result(req, out, &r->custom);
+}
+
 /* Reads all pictures as the mode says. */
 static wharf_status reading_classify_and_read(
     wharf_req *req, const struct label_env *env, struct reading *r)
@@ -256,39 +282,33 @@ static wharf_status reading_errors(wharf_req *req, struct reading *r)
     return WHARF_OK;
 }
 
-wharf_status reading_run(wharf_req *req, struct reading *r, wharf_str location)
+wharf_status reading_run(wharf_req *req, struct reading *r)
 {
     int64_t begun_us = W->req->now_us(req);
-    struct numbers numbers = {.req = req};
-    struct label_env env = {
-        .ctx = &numbers, .alloc = reading_alloc, .detect = reading_detect, .country = ""};
-    wharf_str country = WHARF_S("");
+    struct numbers numbers = {.req = req, .table = r->table};
+    struct label_env env = {.ctx = &numbers,
+        .alloc = reading_alloc,
+        .detect = reading_detect,
+        .country = r->wishes.country.p,
+        .today = begun_us / (86400 * INT64_C(1000000))};
     struct picture *selected;
-    wharf_status s = inference_carriers->open(req, &numbers.table);
+    wharf_status s = reading_classify_and_read(req, &env, r);
 
-    (void)location;
-    if (s == WHARF_OK)
-        s = inference_org->country(req, &country);
-    env.country = country.p;
-    env.today = begun_us / (86400 * INT64_C(1000000));
-    if (s == WHARF_OK)
-        s = reading_classify_and_read(req, &env, r);
     if (s == WHARF_OK)
         s = reading_errors(req, r);
     if (s != WHARF_OK)
         return s;
     reading_choose(r);
+    selected = NULL;
     if (r->n == 1) /* a single one is what there is */
         r->choice = (struct label_choice){r->pictures[0].label ? 0 : LABEL_NONE, NULL};
-    if (r->error)
-        return WHARF_OK;
-    if (r->choice.selected != LABEL_NONE) {
+    if (!r->error && r->choice.selected != LABEL_NONE) {
         selected = &r->pictures[r->choice.selected];
         if (r->wishes.barcodes_from_all && selected->label && r->n > 1)
             reading_join(&env, r, selected);
         r->label = selected->label;
     }
-    return WHARF_OK;
+    return reading_captions(req, &env, r, selected ? selected->read : NULL);
 }
 
 /* ---- keeping them ---- */
@@ -298,20 +318,35 @@ static wharf_val reading_score(bool known, uint32_t score)
     return known ? val_decimal(score, 4) : val_null();
 }
 
+/* Stores the image; what is stored already stays, or goes. */
+static wharf_status reading_store(
+    wharf_req *req, const struct reading *r, size_t i, wharf_str *ret_file)
+{
+    const struct picture *p = &r->pictures[i];
+    bool kept = p->fd >= 0 && r->wishes.store_images && !(p->error && strchr(p->error, '.'));
+    wharf_str type = p->read && p->read->format ? W->mem->format(req, "image/%s", p->read->format)
+                                                : WHARF_S("application/octet-stream");
+    wharf_status s;
+
+    *ret_file = WHARF_S("");
+    if (kept && p->file.n) {
+        *ret_file = p->file;
+        return inference_blob->set_type(req, p->file, type);
+    }
+    if (kept)
+        return inference_blob->finish(
+            req, p->bytes, W->mem->format(req, "label-%zu", i), type, 0, ret_file);
+    s = p->file.n ? inference_blob->remove(req, p->file) : WHARF_OK;
+    return s == WHARF_NOT_FOUND ? WHARF_OK : s;
+}
+
 static wharf_status reading_keep_one(
     wharf_req *req, const struct reading *r, size_t i, wharf_out *out)
 {
     const struct picture *p = &r->pictures[i];
-    wharf_str file = WHARF_S(""), name = W->mem->format(req, "label-%zu", i);
-    wharf_status s = WHARF_OK;
+    wharf_str file;
+    wharf_status s = reading_store(req, r, i, &file);
 
-    if (p->bytes && r->wishes.store_images && !(p->error && strchr(p->error, '.'))) {
-        wharf_str type = p->read && p->read->format
-                             ? W->mem->format(req, "image/%s", p->read->format)
-                             : WHARF_S("application/octet-stream");
-
-        s = inference_blob->finish(req, p->bytes, name, type, 0, &file);
-    }
     W->json->open(out, NULL, '{');
     W->json->put(out, "file", val_text_or_null(file));
     W->json->put(out, "document_classification",

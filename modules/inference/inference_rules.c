@@ -6,21 +6,6 @@
 
 #include "inference.gen.h"
 
-/* ---- where it is ---- */
-
-wharf_status inference_check_location(wharf_req *req, wharf_str location)
-{
-    uint32_t flags = 0;
-    wharf_status s = WHARF_OK;
-
-    if (inference_places)
-        s = inference_places->flags(req, location, &flags);
-    if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-        return W->err->fail(
-            req, ERR_VALIDATION_FAILED, "location_id", "location_id names no location");
-    return s == WHARF_OK ? W->req->need_location(req, location) : s;
-}
-
 /* ---- a new row ---- */
 
 static const char *inference_image_error(const struct reading *r)
@@ -35,9 +20,15 @@ static wharf_status inference_fill(wharf_req *req, const struct inner *in, wharf
     wharf_status s;
 
     facts_set(req, r, rec);
+    if (r->later) {
+        state_set(req, &(struct state){.n = 0}, rec, "processing");
+        return WHARF_OK;
+    }
     s = facts_provider(req, rec);
     if (s == WHARF_OK)
         s = parties_match(req, &r->wishes, rec);
+    if (s == WHARF_OK)
+        s = destination_set(req, &r->wishes, rec);
     if (s != WHARF_OK)
         return s;
     facts_settle(req, rec);
@@ -158,6 +149,18 @@ static wharf_status inference_decide(
     return WHARF_OK;
 }
 
+/* Settles what hangs on place and recipient. */
+static wharf_status inference_settle_linked(
+    wharf_req *req, const struct wishes *w, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s = WHARF_OK;
+
+    if (W->res->changed(old_rec, new_rec, SHIPPING_LABEL_INFERENCE_CHILD_SHIPMENTS))
+        s = children_check(req, field_json(new_rec, SHIPPING_LABEL_INFERENCE_CHILD_SHIPMENTS),
+            w->tracker_type, field_text(new_rec, SHIPPING_LABEL_INFERENCE_LOCATION_ID));
+    return s == WHARF_OK ? destination_set(req, w, new_rec) : s;
+}
+
 static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct change *c = inference_change(new_rec);
@@ -165,6 +168,10 @@ static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, w
     struct state st;
     wharf_status s = inference_check_status(req, c, old_rec);
 
+    if (s == WHARF_OK && is(field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))
+        return W->err->fail(req, ERR_INFERENCE_PROCESSING, NULL, NULL);
+    if (s == WHARF_OK)
+        s = place_settle(req, old_rec, new_rec);
     if (s == WHARF_OK &&
         W->res->changed(old_rec, new_rec, SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER) &&
         field_text(old_rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).n)
@@ -177,6 +184,8 @@ static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, w
         s = facts_provider(req, new_rec);
     if (s == WHARF_OK && c->rematch)
         s = parties_match(req, &w, new_rec);
+    if (s == WHARF_OK)
+        s = inference_settle_linked(req, &w, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
     facts_settle(req, new_rec);
@@ -192,6 +201,8 @@ static wharf_status inference_check(
 
     if (op == WHARF_CREATE && in)
         return inference_fill(req, in, new_rec);
+    if (op == WHARF_UPDATE && in && in->reading)
+        return inference_fill(req, in, new_rec);
     if (op == WHARF_UPDATE && in) {
         inference_take_tracker(req, in, new_rec);
         return WHARF_OK;
@@ -205,16 +216,8 @@ static wharf_status inference_erase(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = QUERY_BLANK;
     const wharf_json *images = field_json(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT);
-    wharf_status s = WHARF_OK;
+    wharf_status s = retain_remove(req, images);
 
-    for (const wharf_json *m = W->json->at(images, 0); m && s == WHARF_OK; m = W->json->next(m)) {
-        wharf_str file = json_text(m, "file");
-
-        if (file.n)
-            s = inference_blob->remove(req, file);
-        if (s == WHARF_NOT_FOUND)
-            s = WHARF_OK;
-    }
     return s == WHARF_OK ? query_about(req, sql, W->res->id(rec), NULL) : s;
 }
 
@@ -230,6 +233,9 @@ static wharf_status inference_written(
         return WHARF_OK;
     s = state_tell(req, old_rec, new_rec);
     if (s != WHARF_OK || W->res->context(new_rec, inference_inner_kind))
+        return s;
+    s = linked_pass_on(req, old_rec, new_rec);
+    if (s != WHARF_OK)
         return s;
     c = inference_change(new_rec);
     if (!c->track)
