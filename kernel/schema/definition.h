@@ -377,6 +377,9 @@ struct definition {
     uint64_t hash;
     /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
     const char *collection;
+    /* other spellings of the collection's path, taken in requests for all that is below it */
+    const char *const *spellings;
+    size_t n_spellings;
     /* "org", "/v1/org": other names of the organization's own row; or NULL */
     const char *own_word, *own_path;
     struct definition_ids ids;

@@ -182,7 +182,7 @@ def test_a_reading_that_is_processed(server, org, client, host):
         assert row["status"] == "processing" and row["errors"] == [] and row["images"] is None and row["image_url"] is None and row["media_urls"] == [] and row["tracking_number"] is None
         assert client.get(f"{PATH}?status=processing", expect=200).ids == [row["id"]]
         until(lambda: server.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'") == [(0,)], "no transaction waits")
-        client.refused("POST", f"{PATH}/{row['id']}", 400, "inference.status_invalid", ["status"], {"notes": "x"})
+        client.refused("POST", f"{PATH}/{row['id']}", 409, "inference.processing", [], {"notes": "x"})
         client.delete(f"{PATH}/{row['id']}", expect=200)
         client.get(f"{PATH}/{row['id']}", expect=404)
     until(lambda: server.sql("SELECT count(*) FROM wharf.job WHERE queue = 'inference.read' AND organization_id = %s", org.id) == [(0,)], "the job of what is deleted ends")
