@@ -21,7 +21,7 @@ static const char *const document_members[] = {"summary", "description", "tag", 
     "params", "query", "body", "response", "status", "statuses", "content_type", "large_body",
     "array_body", "max_body", "per_minute", "any_answer", "event_stream", "key", "nothing",
     "operation", "request_type", "headers", "answers", "parameters", "tenant_code", "other_types",
-    NULL};
+    "unstable", NULL};
 
 static bool one_of(wharf_str s, const char *const *names)
 {

@@ -245,6 +245,7 @@ static void read_switches(struct route *r, const struct wharf_json *def)
     r->array_body = json_bool_or(def, "array_body", false);
     r->large_body = json_bool_or(def, "large_body", false);
     r->event_stream = json_bool_or(def, "event_stream", false);
+    r->unstable = json_bool_or(def, "unstable", false);
     r->max_body = json_int_or(def, "max_body", 0);
     r->per_minute = json_int_or(def, "per_minute", 0);
 }

@@ -165,6 +165,14 @@ static wharf_str h_accepted(wharf_req *req)
     return req->head.other_type.p ? req->head.other_type : str_z("");
 }
 
+static bool h_respond_async(wharf_req *req)
+{
+    if (req->head.respond_async)
+        req->reply.preference_applied = str_z(
+            req->head.strict ? "handling=strict, respond-async" : "respond-async");
+    return req->head.respond_async;
+}
+
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,
     h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header, h_limit_endpoint,
-    h_remark, h_accepted};
+    h_remark, h_accepted, h_respond_async};

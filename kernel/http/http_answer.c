@@ -82,7 +82,7 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
         "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
         "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
         "Link, Preference-Applied, Idempotent-Replayed, Tus-Resumable, Tus-Version, "
-        "Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Expires");
+        "Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Expires, SVC-Unstable");
     if (!strcmp(x->req.head.method, "OPTIONS")) {
         http_answer_add(r, "Access-Control-Allow-Methods", x->allow);
         http_answer_add(r, "Access-Control-Allow-Headers",
@@ -140,6 +140,17 @@ static int http_answer_retry_s(const struct wharf_req *req, int status)
     return !strcmp(req->problems.list[0].code, ERR_OVERLOADED);
 }
 
+/* Adds what the route says of itself. */
+static void route_headers(const struct exchange *x, struct MHD_Response *r)
+{
+    if (x->allow)
+        http_answer_add(r, "Allow", x->allow);
+    if (x->req.route && x->req.route->unstable)
+        http_answer_add(r, "SVC-Unstable", "true");
+    if (x->deprecated)
+        deprecation_headers(x->deprecated, r);
+}
+
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
@@ -161,8 +172,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
         http_answer_add(r, "Location", req->reply.location_header.p);
     if (req->reply.preference_applied.n)
         http_answer_add(r, "Preference-Applied", req->reply.preference_applied.p);
-    if (x->allow)
-        http_answer_add(r, "Allow", x->allow);
+    route_headers(x, r);
     if (status == 401)
         http_answer_add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
@@ -172,8 +182,6 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     }
     if (x->close_after || x->server->draining)
         http_answer_add(r, "Connection", "close");
-    if (x->deprecated)
-        deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
     hooks_headers(&req->reply, r);
 }

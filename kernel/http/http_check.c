@@ -526,6 +526,7 @@ static bool preferences_ok(struct exchange *x)
         x->req.head.strict = true;
         x->req.reply.preference_applied = str_z("handling=strict");
     }
+    x->req.head.respond_async = prefer && strstr(prefer, "respond-async");
     for (unsigned i = 0; format && i < 3; i++) {
         if (!strcmp(formats[i], format)) {
             x->req.head.datetime_format = (enum datetime_format)i;

@@ -391,6 +391,8 @@ static void success_headers(struct openapi *o, const struct route *r, int64_t st
         openapi_answers_header(w, "Idempotent-Replayed", "IdempotentReplayed");
     if (status == 201)
         openapi_answers_header(w, "Location", "Location");
+    if (r->unstable)
+        openapi_answers_header(w, "SVC-Unstable", "Unstable");
     jw_close(w, '}');
 }
 

@@ -51,7 +51,7 @@ static void order_parameter(struct jw *w, const struct definition_list *list)
     jw_open(w, "enum", '[');
     for (size_t i = 0; i < list->n_sorts; i++)
         jw_z(w, NULL, list->sorts[i]->name);
-    if (list->n_searches)
+    if (list->by_relevance)
         jw_z(w, NULL, "_relevance");
     jw_close(w, ']');
     jw_close(w, '}');

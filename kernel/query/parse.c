@@ -112,7 +112,7 @@ static bool parse_read_limit(struct parse *p, wharf_str value)
 
 static bool parse_read_order(struct parse *p, wharf_str value)
 {
-    if (str_eqz(value, "_relevance") && p->d->list.n_searches) {
+    if (str_eqz(value, "_relevance") && p->d->list.by_relevance) {
         p->relevance_asked = true;
         return true;
     }

@@ -117,6 +117,7 @@ struct route {
     bool all_parents; /* lists the rows of all parents (place.all_path) */
     bool silent; /* not in the access log */
     bool page; /* for people; the description of the API leaves it out */
+    bool unstable; /* every answer says SVC-Unstable: true */
     bool shows_request; /* its handler is shown headers and the client's address */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
@@ -199,6 +200,8 @@ struct engine {
     struct route *routes;
     size_t n_routes;
     struct route_node *tree;
+    const struct spelling *spellings; /* of paths (routes.c) */
+    size_t n_spellings;
     const struct error_code *codes; /* sorted by code */
     size_t n_codes;
     const struct embed_entry *embeds;

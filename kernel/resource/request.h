@@ -114,6 +114,7 @@ struct req_head { /* what was asked, as received */
     wharf_str if_match, idempotency_key; /* of a write, or empty */
     struct file_wish wish;
     bool strict; /* Prefer: handling=strict */
+    bool respond_async; /* Prefer: respond-async */
     bool problem_details; /* Accept ranks application/problem+json first */
     wharf_str other_type; /* of the route's, which Accept ranks before JSON; or empty */
     enum datetime_format datetime_format;

@@ -7,6 +7,11 @@
 
 enum { METHODS = 5 };
 
+struct spelling { /* what a request may write in place of the path of a collection */
+    wharf_str other;
+    const char *collection;
+};
+
 struct route_node {
     wharf_str segment; /* "" for a parameter, and for the rest of a path */
     bool rest; /* "*path": all that is left, of one segment or more */
@@ -102,6 +107,49 @@ bool engine_owns_area(const struct engine *e, const struct plugin *p, int area)
     return false;
 }
 
+static const struct route_node *routes_walk(
+    const struct route_node *node, const char *p, wharf_str params[4], size_t n);
+
+/* Lists the other spellings of paths. None of them is a path by itself. */
+static bool routes_spellings(struct engine *e, struct buf *problems)
+{
+    struct spelling *list;
+    bool ok = true;
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->n_resources; i++)
+        n += e->resources[i].def->n_spellings;
+    e->spellings = list = ARENA_ARRAY(e->arena, struct spelling, n + 1);
+    for (size_t i = 0; i < e->n_resources; i++) {
+        const struct definition *d = e->resources[i].def;
+
+        for (size_t k = 0; k < d->n_spellings; k++) {
+            wharf_str params[4] = {{NULL, 0}};
+
+            list[e->n_spellings++] = (struct spelling){str_z(d->spellings[k]), d->collection};
+            if (!routes_walk(e->tree, d->spellings[k], params, 0))
+                continue;
+            buf_addf(problems, "%s: the spelling %s of %s is a path of its own; take another one\n",
+                d->plugin, d->spellings[k], d->collection);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+/* Returns the path with the spelling of the definition. */
+static wharf_str routes_spelled(const struct engine *e, wharf_str path, struct arena *a)
+{
+    for (size_t i = 0; i < e->n_spellings; i++) {
+        const struct spelling *s = &e->spellings[i];
+
+        if (path.n >= s->other.n && !memcmp(path.p, s->other.p, s->other.n) &&
+            (path.n == s->other.n || path.p[s->other.n] == '/'))
+            return arena_printf(a, "%s%s", s->collection, path.p + s->other.n);
+    }
+    return path;
+}
+
 bool route_tree_build(struct engine *e, struct buf *problems)
 {
     bool ok = true;
@@ -110,7 +158,7 @@ bool route_tree_build(struct engine *e, struct buf *problems)
     for (size_t i = 0; i < e->n_routes; i++)
         ok = routes_add_route(e, &e->routes[i], problems) &&
              guard_link(e, &e->routes[i], problems) && ok;
-    return ok;
+    return routes_spellings(e, problems) && ok;
 }
 
 static bool ends_here(const struct route_node *node)
@@ -167,6 +215,7 @@ enum route_result engine_route(const struct engine *e, const char *method, wharf
 
     if (p.n > 1 && p.p[p.n - 1] == '/' && p.p[p.n - 2] != '/')
         ((char *)p.p)[--p.n] = 0;
+    p = routes_spelled(e, p, a);
     if (p.n < 2 || p.p[0] != '/')
         return ROUTE_NONE;
     node = routes_walk(e->tree, p.p, params, 0);

@@ -595,7 +595,8 @@ static void definition_read_document(struct compile *c, const struct wharf_json 
         "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
-        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", "inputs", NULL};
+        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", "inputs",
+        "spellings", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")),
                  l_at = place_key(&at, WHARF_S("list"));
@@ -624,6 +625,8 @@ static void definition_read_document(struct compile *c, const struct wharf_json 
     definition_read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");
     check_path(c, d->collection, d->place.parent_param, &at);
+    d->spellings = opt_shapes(c, x, &at, "spellings", "^/v[01](/[a-z][a-z0-9_-]*)+$",
+        "a path like /v1/dock_doors", &d->n_spellings);
     read_own(c, x, &at);
     definition_read_below(c, x, &at);
     read_location(c, x, &at);

@@ -252,6 +252,7 @@ struct hit_place { /* a place in which a search tells its hits */
 struct definition_list {
     int32_t limit, max, search_max; /* search_max: of a page with search */
     bool all_word, count_exact, similar;
+    bool by_relevance; /* it is searched, and order_by may say so */
     const struct field *order;
     bool descending;
     /* list.errors: ended by NULL, or NULL */
@@ -380,6 +381,9 @@ struct definition {
     uint64_t hash;
     /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
     const char *collection;
+    /* other spellings of the collection's path, taken in requests for all that is below it */
+    const char *const *spellings;
+    size_t n_spellings;
     /* "org", "/v1/org": other names of the organization's own row; or NULL */
     const char *own_word, *own_path;
     struct definition_ids ids;

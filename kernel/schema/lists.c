@@ -142,6 +142,7 @@ static void lists_read_search(struct compile *c, const struct wharf_json *x, con
     read_reported(c, x, at);
     lists_read_words(c, x, at);
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
+    c->d->list.by_relevance = c->d->list.n_searches && opt_bool(c, x, at, "search_order", true);
 }
 
 /* ---- filters ---- */
@@ -481,8 +482,8 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search",
-        "search_similar", "search_reported", "search_words", "filters", "assume", "assume_always",
-        "former", "cache", "errors", "search_max", NULL};
+        "search_similar", "search_order", "search_reported", "search_words", "filters", "assume",
+        "assume_always", "former", "cache", "errors", "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);

@@ -189,3 +189,13 @@ const char *opt_quoted(struct compile *c, const char *name)
         return arena_printf(c->arena, "\"%s\"", name).p;
     return arena_printf(c->arena, "\"%.*s\".\"%s\"", (int)part, name, name + part + 1).p;
 }
+
+const char *const *opt_shapes(struct compile *c, const struct wharf_json *object,
+    const struct place *at, const char *key, const char *pattern, const char *what, size_t *ret_n)
+{
+    const char *const *texts = opt_texts(c, object, at, key, ret_n);
+
+    for (size_t i = 0; i < *ret_n; i++)
+        opt_shape(c, at, key, texts[i], pattern, what);
+    return texts;
+}

@@ -73,7 +73,7 @@ static const struct offered_service services[] = {
     {{"wharf.text", 1, 2}, &host_text},
     {{"wharf.token", 1, 3}, &host_token},
     {{"wharf.crypto", 1, 3}, &host_crypto},
-    {{"wharf.http", 1, 3}, &host_http},
+    {{"wharf.http", 1, 4}, &host_http},
     {{"wharf.events", 1, 7}, &host_events},
     {{"wharf.many", 1, 3}, &host_many},
     {{"wharf.walk", 1, 0}, &host_walk},

@@ -37,7 +37,7 @@ static void contacts_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl
     api->hook(d, "location", &contacts_location_hooks, 0);
     api->provide(d, "contacts.groups", 1, 0, &contacts_groups);
     api->provide(d, "contacts.merge", 1, 0, &contacts_merge);
-    api->provide(d, "contacts.match", 1, 2, &contacts_match);
+    api->provide(d, "contacts.match", 1, 3, &contacts_match);
     api->provide(d, "contacts.notices", 1, 0, &contacts_notices);
 }
 

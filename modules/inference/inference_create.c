@@ -1,6 +1,6 @@
 /* inference_create.c - POST /v1/inferences/images/shipping-labels: images of a request become a row
  * (docs/spec/06-inference.md sections 2 and 5). No connection to the database is held while images
- * are fetched and read. */
+ * are fetched and read. Leaves to others: reading them later (inference_later.c). */
 #include "inference.h"
 
 #include "inference.gen.h"
@@ -40,7 +40,7 @@ wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct re
 static wharf_status create_row_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
 {
     static const char *const keys[] = {
-        "location_id", "layout_id", "metadata", "notes", "disable_webhooks"};
+        "location_id", "layout_id", "child_shipments", "metadata", "notes", "disable_webhooks"};
     wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
@@ -51,7 +51,7 @@ static wharf_status create_row_body(wharf_req *req, const wharf_json *body, cons
     return W->json->result(req, out, ret);
 }
 
-static wharf_status create_row(
+wharf_status create_row(
     wharf_req *req, const wharf_json *body, struct reading *r, const wharf_rec **ret_rec)
 {
     struct inner *in = W->mem->alloc(req, sizeof(*in));
@@ -61,11 +61,9 @@ static wharf_status create_row(
         .kind = inference_inner_kind,
         .context = in,
         .ret_rec = ret_rec};
-    wharf_status s = reading_keep(req, r);
+    wharf_status s = create_row_body(req, body, &w.body);
 
     in->reading = r;
-    if (s == WHARF_OK)
-        s = create_row_body(req, body, &w.body);
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
@@ -74,16 +72,15 @@ static bool create_tracks(const struct reading *r, const wharf_rec *rec)
 {
     return tracker_missing(&r->wishes, rec) &&
            is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "extracted") &&
-           !state_has(rec, "multiple_matches");
+           !state_has(rec, "manual_match");
 }
 
-wharf_status create_track(wharf_req *req, const struct reading *r, const wharf_rec *rec)
+wharf_status create_tracker(wharf_req *req, const struct reading *r, const wharf_rec *rec)
 {
-    wharf_str id = W->res->id(rec);
-
     if (!create_tracks(r, rec))
         return WHARF_OK;
-    return r->wishes.synchronously ? tracker_make(req, id) : tracker_later(req, id);
+    return r->wishes.synchronously ? tracker_make(req, W->res->id(rec))
+                                   : tracker_later(req, W->res->id(rec));
 }
 
 /* Makes row and tracker in one transaction, and answers. */
@@ -91,15 +88,16 @@ static wharf_status create_write(wharf_req *req, const wharf_json *body, struct 
 {
     const wharf_rec *rec = NULL;
     wharf_str id;
-    wharf_status s = create_row(req, body, r, &rec);
+    wharf_status s = reading_keep(req, r);
 
+    if (s == WHARF_OK)
+        s = create_row(req, body, r, &rec);
     if (s != WHARF_OK)
         return s;
     id = W->res->id(rec);
     s = state_tell(req, NULL, rec); /* behind the event of the create */
-    if (s != WHARF_OK)
-        return s;
-    s = create_track(req, r, rec);
+    if (s == WHARF_OK)
+        s = create_tracker(req, r, rec);
     if (s == WHARF_OK)
         s = W->res->fetch(req, RESOURCE, id, WHARF_SHOWN, &rec);
     if (s != WHARF_OK)
@@ -118,7 +116,6 @@ wharf_status inference_create(wharf_req *req, void *arg)
 {
     struct reading *r = W->mem->alloc(req, sizeof(*r));
     const wharf_json *body;
-    struct label_env env;
     wharf_str location;
     wharf_status s = W->req->body(req, &body);
 
@@ -133,13 +130,18 @@ wharf_status inference_create(wharf_req *req, void *arg)
         return s;
     wishes_read(r->settled, &r->wishes);
     s = create_take_given(req, body, r);
-    if (s == WHARF_OK && location.n)
-        s = inference_check_location(req, location);
+    if (s == WHARF_OK)
+        s = place_check(req, location, json_text(body, "layout_id"));
+    if (s == WHARF_OK)
+        s = children_check(
+            req, W->json->get(body, "child_shipments"), r->wishes.tracker_type, location);
+    if (s == WHARF_OK)
+        s = inference_carriers->open(req, &r->table);
     if (s == WHARF_OK)
         s = images_bring(req, r->pictures, r->n);
+    if (s == WHARF_OK && inference_http->respond_async(req))
+        return later_create(req, body, r);
     if (s == WHARF_OK)
-        s = reading_env(req, &env);
-    if (s == WHARF_OK)
-        s = reading_run(req, &env, r);
+        s = reading_run(req, r);
     return s == WHARF_OK ? create_write(req, body, r) : s;
 }

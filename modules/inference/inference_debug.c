@@ -92,7 +92,7 @@ wharf_status inference_search(wharf_req *req, void *arg)
 
     (void)arg;
     if (s == WHARF_OK && location.n)
-        s = inference_check_location(req, location);
+        s = place_check(req, location, WHARF_S(""));
     if (s == WHARF_OK)
         s = debug_options_asked(req, &options);
     if (s == WHARF_OK)
@@ -169,7 +169,7 @@ wharf_status inference_match(wharf_req *req, void *arg)
     else
         s = wishes_settle(req, options, location, &settled);
     if (s == WHARF_OK && !rec && location.n)
-        s = inference_check_location(req, location);
+        s = place_check(req, location, WHARF_S(""));
     if (s != WHARF_OK)
         return s;
     wishes_read(settled, &w);
@@ -280,8 +280,13 @@ wharf_status inference_compare(wharf_req *req, void *arg)
     if (n < 1 || n > COMPARE_MAX)
         return W->err->fail(
             req, ERR_PARAM_INVALID, "ids", "ids must be 1 to %d ids with commas", COMPARE_MAX);
-    for (size_t i = 0; i < n && s == WHARF_OK; i++)
-        s = debug_row(req, ids[i], &recs[i]);
+    for (size_t i = 0; i < n; i++) { /* all that are not there are told */
+        wharf_status one = debug_row(req, ids[i], &recs[i]);
+
+        if (one != WHARF_OK && one != WHARF_NOT_FOUND)
+            return one;
+        s = one == WHARF_OK ? s : one;
+    }
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Readings compared");

@@ -40,20 +40,23 @@ static void facts_put_source(wharf_out *out, const char *key, const struct label
     W->json->close(out);
 }
 
+enum { PARTY_SOURCES = 10, PARTY_WHOLE = 4 }; /* those before the parts of the address */
+
 static void facts_put_party_sources(
-    wharf_req *req, wharf_out *out, const char *name, const struct label_party *p, int image)
+    wharf_req *req, wharf_out *out, const struct reading *r, int which)
 {
+    const struct label_party *p = which == RECIPIENT ? &r->label->recipient : &r->label->sender;
     const struct {
         const char *name;
         const struct label_fact *fact;
-    } all[] = {{"name", &p->name}, {"business", &p->business}, {"phone", &p->phone},
+    } all[PARTY_SOURCES] = {{"name", &p->name}, {"business", &p->business}, {"phone", &p->phone},
         {"email", &p->email}, {"address.line1", &p->line1}, {"address.line2", &p->line2},
         {"address.city", &p->city}, {"address.state_code", &p->state_code},
         {"address.postal_code", &p->postal_code}, {"address.country_code", &p->country_code}};
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        facts_put_source(
-            out, W->mem->format(req, "%s.%s", name, all[i].name).p, all[i].fact, image);
+    for (size_t i = 0; i < (r->wishes.parse[which] ? PARTY_SOURCES : PARTY_WHOLE); i++)
+        facts_put_source(out, W->mem->format(req, "%s.%s", party_names[which], all[i].name).p,
+            all[i].fact, r->choice.selected);
 }
 
 struct named_fact {
@@ -99,8 +102,8 @@ static const wharf_json *facts_sources(wharf_req *req, const struct reading *r)
     facts_put_source(out, "weight", &l->weight.fact, image);
     facts_put_source(out, "dimensions", &l->dimensions.fact, image);
     facts_put_source(out, "package", &l->package.fact, image);
-    facts_put_party_sources(req, out, "recipient", &l->recipient, image);
-    facts_put_party_sources(req, out, "sender", &l->sender, image);
+    for (int i = 0; i < PARTIES; i++)
+        facts_put_party_sources(req, out, r, i);
     W->json->close(out);
     W->json->result(req, out, &made);
     return made;
@@ -246,14 +249,14 @@ wharf_str facts_cut(wharf_req *req, wharf_str s)
     return n == s.n ? s : W->mem->dup(req, s.p, n);
 }
 
-static void facts_set_parties(wharf_req *req, const struct label *l, wharf_rec *rec)
+static void facts_set_parties(wharf_req *req, const struct reading *r, wharf_rec *rec)
 {
-    const struct label_party *const all[PARTIES] = {&l->recipient, &l->sender};
+    const struct label_party *const all[PARTIES] = {&r->label->recipient, &r->label->sender};
 
     for (int i = 0; i < PARTIES; i++) {
         const wharf_json *party = NULL;
 
-        if (party_of_label(req, all[i], &party) == WHARF_OK)
+        if (party_of_label(req, all[i], r->wishes.parse[i], &party) == WHARF_OK)
             W->res->set(rec, party_field(i), val_json(party));
     }
 }
@@ -269,14 +272,30 @@ static void facts_set_nothing(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_TAGS, val_json(none));
 }
 
+/* Sets what is known without a label. */
+static void facts_set_images(wharf_req *req, const struct reading *r, wharf_rec *rec)
+{
+    const wharf_json *none = NULL;
+    bool any = false;
+
+    for (const wharf_json *m = W->json->at(r->images, 0); m; m = W->json->next(m))
+        any = any || json_text(m, "file").n || json_text(m, "held").n;
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_HAS_IMAGES, val_bool(any));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT, val_json(r->images));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_WISHES, val_json(r->settled));
+    W->res->set(rec, SHIPPING_LABEL_INFERENCE_TRIES, val_int(0));
+    if (W->json->parse(req, WHARF_S("{}"), &none) == WHARF_OK)
+        W->res->set(rec, SHIPPING_LABEL_INFERENCE_CUSTOM_ATTRIBUTES,
+            val_json(r->custom ? r->custom : none));
+}
+
 void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
 {
     const struct label *l = r->label;
     struct named_fact all[12];
     size_t n;
 
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT, val_json(r->images));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_WISHES, val_json(r->settled));
+    facts_set_images(req, r, rec);
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_TRACKER_TYPE,
         r->wishes.tracker ? val_text(r->wishes.tracker_type) : val_null());
     if (r->n == 1 && r->pictures[0].classification)
@@ -305,7 +324,7 @@ void facts_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_EXTRACTION, val_json(facts_sources(req, r)));
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_ENGINE,
         val_json(facts_engine(req, r->pictures[r->choice.selected].read, r->wishes.languages)));
-    facts_set_parties(req, l, rec);
+    facts_set_parties(req, r, rec);
 }
 
 wharf_status facts_provider(wharf_req *req, wharf_rec *rec)

@@ -43,8 +43,9 @@ static wharf_status image_add(
         list[*n] = (struct picture){.path = path,
             .value = text,
             .is_url = image_is_url(text),
-            .reason = WHARF_S(""),
-            .file = WHARF_S("")};
+            .file = WHARF_S(""),
+            .fd = -1,
+            .reason = WHARF_S("")};
     ++*n;
     return WHARF_OK;
 }
@@ -163,12 +164,13 @@ static bool image_is_policy(wharf_str code)
     return word_place(code, family, 4) < 3; /* who can't be reached today is no matter of policy */
 }
 
-/* Copies what can be read from a place of a descriptor on. */
-static wharf_status image_copy(wharf_req *req, struct picture *p, int fd, int64_t at)
+static wharf_status image_copy(wharf_req *req, struct picture *p)
 {
-    static const char failed[] = "the bytes of an image can't be read";
+    static const char failed[] = "a fetched image can't be read";
     char *piece = W->mem->alloc(req, PIECE);
+    int fd = inference_fetch->file(p->fetch);
     wharf_status s = inference_blob->begin(req, IMAGE_MAX, &p->bytes);
+    int64_t at = 0;
 
     while (s == WHARF_OK) {
         ssize_t n = pread(fd, piece, PIECE, at);
@@ -180,19 +182,6 @@ static wharf_status image_copy(wharf_req *req, struct picture *p, int fd, int64_
         s = inference_blob->write(req, p->bytes, piece, (size_t)n);
         at += n;
     }
-    return s;
-}
-
-wharf_status images_open(wharf_req *req, struct picture *p)
-{
-    int64_t at, length;
-    int fd;
-    wharf_status s = inference_blob->open(req, p->file, 0, -1, &fd, &at, &length);
-
-    if (s != WHARF_OK)
-        return s;
-    s = image_copy(req, p, fd, at);
-    close(fd);
     return s;
 }
 
@@ -208,7 +197,7 @@ static wharf_status image_take_fetched(wharf_req *req, struct picture *p)
     if (image_is_policy(code))
         return inference_fetch->fail(req, p->fetch, p->path);
     if (!code.n)
-        s = image_copy(req, p, inference_fetch->file(p->fetch), 0);
+        s = image_copy(req, p);
     return s;
 }
 
@@ -232,9 +221,12 @@ wharf_status images_bring(wharf_req *req, struct picture *list, size_t n)
             s = inference_fetch->start(req, &r, &list[i].fetch);
     }
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
-        if (!list[i].bytes && !list[i].error)
+        if (list[i].fd < 0 && !list[i].error)
             s = list[i].is_url ? image_take_fetched(req, &list[i]) : images_decode(req, &list[i]);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         failed += list[i].error != NULL;
+        if (list[i].bytes && !list[i].error)
+            list[i].fd = inference_blob->written(list[i].bytes);
+    }
     return s == WHARF_OK && failed == n ? images_fail(req, &list[0]) : s;
 }

@@ -17,10 +17,10 @@ static wharf_status item_label_read_image(wharf_req *req, struct item_reading *r
 {
     struct picture *p = &r->picture;
     struct label_env env;
-    wharf_status s = reading_env(req, &env);
+    wharf_status s;
 
-    if (s == WHARF_OK)
-        s = picture_read(req, p, WHARF_IMAGE_CODES | WHARF_IMAGE_TEXT, r->wishes.languages, 1);
+    reading_env(req, r->table, r->wishes.country, &env);
+    s = picture_read(req, p, WHARF_IMAGE_CODES | WHARF_IMAGE_TEXT, r->wishes.languages, 1);
     if (s != WHARF_OK)
         return s;
     if (p->error && strchr(p->error, '.'))
@@ -100,16 +100,17 @@ wharf_status item_label_create(wharf_req *req, void *arg)
     (void)arg;
     if (s == WHARF_OK)
         s = images_collect(req, body, 1, &r->picture, &n);
-    if (s == WHARF_OK)
-        s = wishes_of_settings(req, &r->wishes);
-    if (s == WHARF_OK)
-        s = images_take_values(
-            req, W->json->get(body, "barcode_values"), "barcode_values", &r->picture.given);
     if (s != WHARF_OK)
         return s;
     location = json_text(body, "location_id");
-    if (location.n)
-        s = inference_check_location(req, location);
+    s = wishes_of_settings(req, location, &r->wishes);
+    if (s == WHARF_OK)
+        s = images_take_values(
+            req, W->json->get(body, "barcode_values"), "barcode_values", &r->picture.given);
+    if (s == WHARF_OK)
+        s = place_check(req, location, WHARF_S(""));
+    if (s == WHARF_OK)
+        s = inference_carriers->open(req, &r->table);
     if (s == WHARF_OK)
         s = images_bring(req, &r->picture, 1);
     if (s == WHARF_OK)

@@ -25,7 +25,7 @@ wharf_status item_label_supplier(wharf_req *req, struct item_reading *r)
     wharf_out *out = W->json->builder(req);
     const wharf_json *party = NULL, *address;
     wharf_str name = item_label_supplier_name(req, r);
-    wharf_status s = party_of_label(req, &r->page->sender, &party);
+    wharf_status s = party_of_label(req, &r->page->sender, true, &party);
 
     r->supplier = NULL;
     if (s != WHARF_OK)

@@ -1,271 +1,283 @@
-/* inference_later.c - readings of batches: accepted with the item, read by a job
- * (docs/spec/06-inference.md section 6 'Batches', docs/spec/10-batches.md section 12.7). The row is
- * `processing` until then. Nothing is fetched and read inside a transaction: the job has one that
- * brings what it needs, and one that writes what came of it.
- *
- * images_kept of such a row: its file, or the URL that it is fetched from, and the barcode values
- * that were sent for it. */
+/* inference_later.c - readings that a job makes, of requests that answer at once ("Prefer:
+ * respond-async") and of items of batches (inference_batch.c): the images are stored as they came,
+ * or are still to be fetched, and the job has the rights of the key that sent them
+ * (docs/spec/06-inference.md sections 2, 5 and 6). A reading whose worker dies twice is given up, and
+ * its row says so. Files are stored for the time of it where they are not to be kept. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inference.h"
 
 #include "inference.gen.h"
 
-/* DEATHS: of the process that reads, then it is left; PATIENCE: failed runs, when the server has no
- * time for it; FETCHES: tries to fetch from a host that has troubles. */
-enum { DEATHS = 2, PATIENCE = 20, FETCHES = 3 };
+enum { TRIES_MAX = 2, LOOK_MS = 1, FETCHES = 3 }; /* FETCHES: of a host that has troubles */
 
-/* ---- accepting ---- */
+/* ---- the request ---- */
 
-struct later_sent { /* between the hooks of a create */
-    struct reading reading;
-    const wharf_json *image, *image_url, *barcode_values, *options;
-};
-
-static struct later_sent *later_of(const wharf_rec *rec)
+/* Finds out whether the picture is one at all: of such a short time only its opening is left. */
+static wharf_status later_look(wharf_req *req, const struct reading *r, struct picture *p)
 {
-    static const char kind[] = "inference.later";
+    const wharf_image_wish wish = {.head = WHARF_HEAD(wharf_image_wish),
+        .wants = WHARF_IMAGE_CODES,
+        .budget_ms = LOOK_MS,
+        .languages = r->wishes.languages};
+    wharf_status s = p->error ? WHARF_OK : reading_ask(req, p, &wish);
 
-    return W->res->scratch(rec, kind, sizeof(struct later_sent));
-}
-
-void later_note(const wharf_rec *rec)
-{
-    struct later_sent *sent = later_of(rec);
-
-    sent->image = W->res->member(rec, "image");
-    sent->image_url = W->res->member(rec, "image_url");
-    sent->barcode_values = W->res->member(rec, "barcode_values");
-    sent->options = W->res->member(rec, "options");
-}
-
-/* Makes the body of what was sent of images. */
-static wharf_status later_body(
-    wharf_req *req, const struct later_sent *sent, const wharf_json **ret)
-{
-    wharf_out *out = W->json->builder(req);
-
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "image", val_json(sent->image));
-    W->json->put(out, "image_url", val_json(sent->image_url));
-    W->json->put(out, "barcode_values", val_json(sent->barcode_values));
-    W->json->close(out);
-    return W->json->result(req, out, ret);
-}
-
-/* Judges the images that were sent themselves; what is to be fetched is judged by the job. */
-static wharf_status later_try(wharf_req *req, struct reading *r)
-{
-    const struct picture *first = &r->pictures[0];
-    wharf_status s = WHARF_OK;
-    size_t failed = 0;
-
-    for (size_t i = 0; i < r->n && s == WHARF_OK; i++) {
-        struct picture *p = &r->pictures[i];
-
-        if (p->is_url)
-            continue;
-        s = images_decode(req, p);
-        if (p->bytes)
-            inference_blob->abort(req, p->bytes);
-        p->bytes = NULL;
-        failed += p->error != NULL;
-    }
-    return s == WHARF_OK && failed == r->n ? images_fail(req, first) : s;
-}
-
-static void later_set(wharf_req *req, const struct reading *r, wharf_rec *rec)
-{
-    static const wharf_field lists[] = {SHIPPING_LABEL_INFERENCE_ERRORS,
-        SHIPPING_LABEL_INFERENCE_BARCODES, SHIPPING_LABEL_INFERENCE_REFERENCES,
-        SHIPPING_LABEL_INFERENCE_TAGS};
-    const wharf_json *none;
-
-    if (W->json->parse(req, WHARF_S("[]"), &none) != WHARF_OK)
-        return;
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        W->res->set(rec, lists[i], val_json(none));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_STATUS, val_text(WHARF_S("processing")));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_RAW_TEXT, val_text(WHARF_S("")));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_WISHES, val_json(r->settled));
-    W->res->set(rec, SHIPPING_LABEL_INFERENCE_TRACKER_TYPE,
-        r->wishes.tracker ? val_text(r->wishes.tracker_type) : val_null());
-}
-
-wharf_status later_accept(wharf_req *req, wharf_rec *rec)
-{
-    struct later_sent *sent = later_of(rec);
-    struct reading *r = &sent->reading;
-    const wharf_json *body;
-    wharf_status s = later_body(req, sent, &body);
-
-    if (s == WHARF_OK)
-        s = images_collect(req, body, IMAGES_MAX, r->pictures, &r->n);
-    if (s == WHARF_OK)
-        s = wishes_settle(
-            req, sent->options, field_text(rec, SHIPPING_LABEL_INFERENCE_LOCATION_ID), &r->settled);
-    if (s != WHARF_OK)
-        return s;
-    wishes_read(r->settled, &r->wishes);
-    s = create_take_given(req, body, r);
-    if (s == WHARF_OK)
-        s = later_try(req, r);
-    if (s == WHARF_OK)
-        later_set(req, r, rec);
+    if (p->error && !strchr(p->error, '.')) /* the job may have more luck */
+        p->error = NULL;
     return s;
 }
 
-/* ---- keeping what was accepted ---- */
-
-static wharf_status later_keep_one(wharf_req *req, struct picture *p, size_t i, wharf_out *out)
+void later_put(wharf_out *out, const struct reading *r, const struct picture *p)
 {
-    wharf_str file = WHARF_S("");
-    wharf_status s = WHARF_OK;
+    static const char *const scores[] = {"classifier", "extraction", "selection"};
 
-    if (!p->is_url && !p->error)
-        s = images_decode(req, p);
-    if (s == WHARF_OK)
-        s = picture_keep(req, p, true, W->mem->format(req, "label-%zu", i), &file);
     W->json->open(out, NULL, '{');
-    W->json->put(out, "file", val_text_or_null(file));
-    W->json->put(out, "url", p->is_url ? val_text(p->value) : val_null());
-    W->json->open(out, "given", '[');
-    for (size_t k = 0; k < p->given.n; k++)
-        W->json->put(out, NULL, val_text(p->given.values[k]));
-    W->json->close(out);
+    W->json->put(out, "file", val_text_or_null(r->wishes.store_images ? p->file : WHARF_S("")));
+    W->json->put(out, "held", val_text_or_null(p->file));
+    W->json->put(out, "url", p->is_url && !p->file.n ? val_text(p->value) : val_null());
+    W->json->put(out, "document_classification", val_null());
     W->json->open(out, "scores", '{');
-    W->json->put(out, "classifier", val_null());
-    W->json->put(out, "extraction", val_null());
-    W->json->put(out, "selection", val_null());
+    for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++)
+        W->json->put(out, scores[i], val_null());
     W->json->close(out);
     W->json->put(out, "selected", val_bool(false));
     W->json->put(out, "error", p->error ? val_text(z(p->error)) : val_null());
+    W->json->open(out, "given", '[');
+    for (size_t i = 0; i < p->given.n; i++)
+        W->json->put(out, NULL, val_text(p->given.values[i]));
     W->json->close(out);
-    return s;
+    W->json->close(out);
 }
 
-wharf_status later_keep(wharf_req *req, const wharf_rec *rec)
+/* Stores what was brought. */
+static wharf_status later_hold(wharf_req *req, struct reading *r)
 {
-    static const char sql[] = QUERY_KEEP_IMAGES;
-    struct reading *r = &later_of(rec)->reading;
     wharf_out *out = W->json->builder(req);
-    const wharf_json *images, *args;
     wharf_status s = WHARF_OK;
 
     W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < r->n && s == WHARF_OK; i++)
-        s = later_keep_one(req, &r->pictures[i], i, out);
-    W->json->close(out);
-    if (s == WHARF_OK)
-        s = W->json->result(req, out, &images);
-    if (s == WHARF_OK) {
-        const wharf_val values[3] = {
-            val_text(W->res->id(rec)), val_text(W->req->organization(req)), val_json(images)};
+    for (size_t i = 0; i < r->n && s == WHARF_OK; i++) {
+        struct picture *p = &r->pictures[i];
 
-        s = W->db->exec(req, sql, values, 3, NULL);
+        if (!p->error)
+            s = inference_blob->finish(req, p->bytes, W->mem->format(req, "label-%zu", i),
+                WHARF_S("application/octet-stream"), 0, &p->file);
+        later_put(out, r, p);
     }
-    if (s == WHARF_OK)
-        s = W->json->parse(req,
-            W->mem->format(req, "{\"inference\": \"%s\", \"key\": \"%s\"}", W->res->id(rec).p,
-                inference_keys->caller(req)->key_id.p),
-            &args);
-    return s == WHARF_OK ? W->event->enqueue(req, "read", W->res->id(rec), args, 0) : s;
+    W->json->close(out);
+    return s == WHARF_OK ? W->json->result(req, out, &r->images) : s;
 }
 
-/* ---- the job: what it needs ---- */
-
-struct later {
-    wharf_str id, key;
-    struct reading *r;
-    struct label_env env;
-    int64_t tries, failed; /* runs that began; those that ended with a failure */
-    bool open; /* the row is there, and is to be read */
-};
-
-static int64_t later_failed(wharf_req *req)
+wharf_status later_enqueue(wharf_req *req, wharf_str id, wharf_str key, bool lost)
 {
-    wharf_str s = WHARF_S("");
-
-    return W->req->param(req, "attempts", &s) ? strtoll(s.p, NULL, 10) : 0;
-}
-
-/* Acts as who sent it. Who may nothing any more gets no tracker: whoever updates the reading
- * makes it. Who can't reach the row any more is not waited for. */
-static wharf_status later_act(wharf_req *req, struct later *l)
-{
-    wharf_str refused = WHARF_S("");
-    wharf_status s = WHARF_OK;
-
-    if (l->key.n && l->failed < PATIENCE)
-        s = inference_batch->act_as(req, l->key, &refused);
-    if (refused.n)
-        l->r->wishes.tracker = false;
-    return s;
-}
-
-/* Counts the run, in the row: a process that dies counts none. */
-static wharf_status later_count(wharf_req *req, struct later *l)
-{
-    static const char sql[] = QUERY_COUNT_READING;
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, l->id, &rows);
-
-    l->tries = s == WHARF_OK && W->db->count(rows) ? row_int(rows, 0, 0) : 0;
-    l->failed = later_failed(req);
-    return s;
-}
-
-static wharf_status later_take_picture(
-    wharf_req *req, const wharf_json *kept, struct picture *p, size_t i)
-{
-    wharf_str error = json_text(kept, "error");
+    wharf_out *out = W->json->builder(req);
+    const wharf_json *args;
     wharf_status s;
 
-    *p = (struct picture){.path = W->mem->format(req, "image.%zu", i).p,
-        .value = json_text(kept, "url"),
-        .file = json_text(kept, "file"),
-        .reason = WHARF_S(""),
-        .error = error.n ? error.p : NULL};
-    p->is_url = p->value.n > 0;
-    s = images_take_values(req, W->json->get(kept, "given"), "barcode_values", &p->given);
-    return s == WHARF_OK && p->file.n ? images_open(req, p) : s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "inference", val_text(id));
+    W->json->put(out, "key", val_text_or_null(key));
+    W->json->put(out, "lost", val_bool(lost));
+    W->json->close(out);
+    s = W->json->result(req, out, &args);
+    return s == WHARF_OK ? W->event->enqueue(req, "read", id, args, 0) : s;
 }
 
-/* Brings what the reading needs of the database, and the bytes that are kept. */
-static wharf_status later_load(wharf_req *req, struct later *l)
+wharf_status later_create(wharf_req *req, const wharf_json *body, struct reading *r)
 {
-    const wharf_json *kept;
-    const wharf_rec *rec;
-    wharf_status s = W->res->fetch(req, RESOURCE, l->id, WHARF_FOR_UPDATE, &rec);
+    const wharf_rec *rec = NULL;
+    size_t failed = 0;
+    wharf_status s = WHARF_OK;
 
-    l->open = s == WHARF_OK && is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing");
-    if (s == WHARF_NOT_FOUND) {
-        W->err->clear(req); /* it was deleted meanwhile */
+    r->later = true;
+    for (size_t i = 0; i < r->n && s == WHARF_OK; i++) {
+        s = later_look(req, r, &r->pictures[i]);
+        failed += r->pictures[i].error != NULL;
+    }
+    if (s == WHARF_OK && failed == r->n)
+        return images_fail(req, &r->pictures[0]);
+    if (s == WHARF_OK)
+        s = later_hold(req, r);
+    if (s == WHARF_OK)
+        s = create_row(req, body, r, &rec);
+    if (s == WHARF_OK)
+        s = later_enqueue(req, W->res->id(rec), inference_keys->caller(req)->key_id, false);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, RESOURCE, W->res->id(rec), WHARF_SHOWN, &rec);
+    if (s == WHARF_OK)
+        W->res->encode(req, W->req->respond(req, 202, "The label is being read"), NULL, rec);
+    return s;
+}
+
+/* ---- the job ---- */
+
+struct later {
+    wharf_req *req;
+    wharf_str id;
+    struct reading *r;
+    bool over; /* nothing is left to do */
+    bool lost; /* two workers died with it */
+};
+
+static wharf_status later_count(struct later *l, int by)
+{
+    static const char sql[] = "UPDATE inference.shipping_label SET tries = greatest(tries + "
+                              "$3::integer, 0) WHERE organization_id = $2::text AND id = $1::text";
+    const wharf_val args[3] = {
+        val_text(l->id), val_text(W->req->organization(l->req)), val_int(by)};
+
+    return W->db->exec(l->req, sql, args, 3, NULL);
+}
+
+static void later_close(void *arg)
+{
+    close(*(int *)arg);
+}
+
+static wharf_status later_open(wharf_req *req, struct picture *p)
+{
+    int *fd = W->mem->alloc(req, sizeof(*fd));
+    int64_t at, length;
+    wharf_status s = inference_blob->open(req, p->file, 0, -1, fd, &at, &length);
+
+    if (s != WHARF_OK)
+        return s;
+    W->mem->on_release(req, later_close, fd);
+    p->fd = *fd;
+    return WHARF_OK;
+}
+
+/* Takes the pictures as later_put() told of them. */
+static wharf_status later_take(wharf_req *req, const wharf_json *images, struct reading *r)
+{
+    wharf_status s = WHARF_OK;
+
+    for (const wharf_json *m = W->json->at(images, 0); m && r->n < IMAGES_MAX && s == WHARF_OK;
+         m = W->json->next(m)) {
+        struct picture *p = &r->pictures[r->n++];
+        const wharf_json *given = W->json->get(m, "given");
+        wharf_str *values = W->mem->alloc(req, (W->json->count(given) + 1) * sizeof(*values));
+        wharf_str error = json_text(m, "error");
+
+        *p = (struct picture){.path = "image",
+            .value = json_text(m, "url"),
+            .file = json_text(m, "held"),
+            .fd = -1,
+            .reason = WHARF_S(""),
+            .error = error.n ? W->mem->dup(req, error.p, error.n).p : NULL};
+        p->given.values = values;
+        for (const wharf_json *v = W->json->at(given, 0); v; v = W->json->next(v))
+            p->given.n += W->json->text(v, &values[p->given.n]);
+        p->is_url = p->value.n > 0;
+        if (!p->error && p->file.n)
+            s = later_open(req, p);
+    }
+    return s;
+}
+
+/* Takes the row up: who reads it, what is to be read, and that somebody began. */
+static wharf_status later_take_up(struct later *l, const wharf_json *args)
+{
+    wharf_str key = json_text(args, "key"), refused = WHARF_S("");
+    const wharf_rec *rec;
+    wharf_status s = key.n ? inference_acting->act_as(l->req, key, &refused) : WHARF_OK;
+
+    if (s == WHARF_OK)
+        s = W->res->fetch(l->req, RESOURCE, l->id, WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_NOT_FOUND ||
+        (s == WHARF_OK && !is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))) {
+        W->err->clear(l->req); /* it was deleted meanwhile, or read */
+        l->over = true;
         return WHARF_OK;
     }
-    if (!l->open)
+    if (s != WHARF_OK)
         return s;
     l->r->settled = field_json(rec, SHIPPING_LABEL_INFERENCE_WISHES);
-    kept = field_json(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT);
     wishes_read(l->r->settled, &l->r->wishes);
-    for (const wharf_json *m = W->json->at(kept, 0); m && s == WHARF_OK && l->r->n < IMAGES_MAX;
-         m = W->json->next(m), l->r->n++)
-        s = later_take_picture(req, m, &l->r->pictures[l->r->n], l->r->n);
+    s = later_take(l->req, field_json(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT), l->r);
+    l->lost = l->lost || refused.n || field_int(rec, SHIPPING_LABEL_INFERENCE_TRIES) >= TRIES_MAX;
     if (s == WHARF_OK)
-        s = later_count(req, l);
-    if (s == WHARF_OK)
-        s = later_act(req, l);
-    return s == WHARF_OK ? reading_env(req, &l->env) : s;
+        s = inference_carriers->open(l->req, &l->r->table);
+    return s == WHARF_OK ? later_count(l, 1) : s;
 }
 
-/* ---- the job: reading ---- */
-
-static void later_give_up(struct reading *r, const char *error)
+/* Leaves a row that its key does not reach any more to a job without it, which gives it up. */
+static wharf_status later_refuse(struct later *l)
 {
-    r->error = error;
+    wharf_status s;
+
+    W->err->clear(l->req);
+    l->over = true;
+    s = W->db->begin(l->req);
+    return s == WHARF_OK ? end_with(l->req, later_enqueue(l->req, l->id, WHARF_S(""), true)) : s;
+}
+
+static wharf_status later_begin(struct later *l)
+{
+    const wharf_json *args;
+    wharf_status s = W->req->body(l->req, &args);
+
+    if (s != WHARF_OK)
+        return s;
+    l->id = json_text(args, "inference");
+    l->lost = json_truth(W->json->get(args, "lost"));
+    s = W->db->begin(l->req);
+    if (s == WHARF_OK)
+        s = end_with(l->req, later_take_up(l, args));
+    return s == WHARF_DENIED ? later_refuse(l) : s;
+}
+
+/* Writes what was read, or that nothing was, and makes the tracker. */
+static wharf_status later_fill(struct later *l)
+{
+    struct inner *in = W->mem->alloc(l->req, sizeof(*in));
+    const wharf_rec *rec = NULL;
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = RESOURCE,
+        .op = WHARF_UPDATE,
+        .id = l->id,
+        .kind = inference_inner_kind,
+        .context = in,
+        .ret_rec = &rec};
+    wharf_status s = W->res->fetch(l->req, RESOURCE, l->id, WHARF_FOR_UPDATE, &rec);
+
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(l->req);
+        return WHARF_OK;
+    }
+    in->reading = l->r;
+    if (s == WHARF_OK)
+        s = reading_keep(l->req, l->r);
+    if (s == WHARF_OK)
+        s = W->json->parse(l->req, WHARF_S("{}"), &w.body);
+    if (s == WHARF_OK)
+        s = W->res->write(l->req, &w);
+    return s == WHARF_OK ? create_tracker(l->req, l->r, rec) : s;
+}
+
+static wharf_status later_write(struct later *l)
+{
+    wharf_status s = W->db->begin(l->req);
+
+    return s == WHARF_OK ? end_with(l->req, later_fill(l)) : s;
+}
+
+/* Gives the reading up: the row says that nothing came of it. */
+static wharf_status later_give_up(struct later *l, const char *error)
+{
+    struct reading *r = l->r;
+
+    W->err->clear(l->req);
+    for (size_t i = 0; i < r->n; i++) {
+        r->pictures[i].label = NULL;
+        r->pictures[i].classification = NULL;
+    }
     r->label = NULL;
     r->choice = (struct label_choice){LABEL_NONE, NULL};
+    r->error = error;
+    return later_write(l);
 }
 
 /* Returns the first picture that is none, or that can't be had. */
@@ -282,100 +294,44 @@ static bool later_is_trouble(const struct picture *p)
     return !strcmp(p->error, ERR_FILE_TIMEOUT_ERROR) || !strcmp(p->error, ERR_FILE_DOWNLOAD);
 }
 
-/* Reads. A failure that is nobody's fault is left to the next run. */
-static wharf_status later_read(wharf_req *req, struct later *l)
+/* Puts the reading back for another try, as long as there is one. */
+static wharf_status later_again(struct later *l, wharf_status why)
 {
-    struct reading *r = l->r;
-    const struct picture *wrong;
+    const struct picture *wrong = later_wrong(l->r);
+    wharf_str attempts = WHARF_S("");
     wharf_status s;
+    long failed;
 
-    if (l->tries - l->failed > DEATHS || l->failed >= PATIENCE) {
-        later_give_up(r, "extraction_failed");
-        return WHARF_OK;
-    }
-    s = images_bring(req, r->pictures, r->n);
+    W->req->param(l->req, "attempts", &attempts);
+    failed = strtol(attempts.p, NULL, 10);
+    if (wrong && !(later_is_trouble(wrong) && failed + 1 < FETCHES))
+        return later_give_up(
+            l, wrong->is_url && wrong->fd < 0 ? "image_unavailable" : "image_unreadable");
+    if (failed >= READ_TRIES || (!wrong && why == WHARF_INVALID))
+        return later_give_up(l, "extraction_failed");
+    W->err->clear(l->req);
+    s = W->db->begin(l->req);
     if (s == WHARF_OK)
-        s = reading_run(req, &l->env, r);
-    if (s == WHARF_OK)
-        return s;
-    wrong = later_wrong(r);
-    if (wrong ? later_is_trouble(wrong) && l->failed + 1 < FETCHES : s != WHARF_INVALID)
-        return s;
-    W->err->clear(req);
-    later_give_up(r, !wrong                           ? "extraction_failed"
-                     : wrong->is_url && !wrong->bytes ? "image_unavailable"
-                                                      : "image_unreadable");
-    return WHARF_OK;
-}
-
-/* ---- the job: writing ---- */
-
-static wharf_status later_fill(wharf_req *req, struct later *l)
-{
-    struct inner *in = W->mem->alloc(req, sizeof(*in));
-    const wharf_rec *rec = NULL;
-    wharf_write w = {.head = WHARF_HEAD(wharf_write),
-        .resource = RESOURCE,
-        .op = WHARF_UPDATE,
-        .id = l->id,
-        .kind = inference_inner_kind,
-        .context = in,
-        .ret_rec = &rec};
-    wharf_status s = reading_keep(req, l->r);
-
-    in->reading = l->r;
-    if (s == WHARF_OK)
-        s = W->json->parse(req, WHARF_S("{}"), &w.body);
-    if (s == WHARF_OK)
-        s = W->res->write(req, &w);
-    return s == WHARF_OK ? create_track(req, l->r, rec) : s;
-}
-
-/* Writes what came of it, where the row is still there. */
-static wharf_status later_write(wharf_req *req, struct later *l)
-{
-    const wharf_rec *rec;
-    wharf_status s = W->res->fetch(req, RESOURCE, l->id, WHARF_FOR_UPDATE, &rec);
-
-    if (s == WHARF_NOT_FOUND) {
-        W->err->clear(req);
-        return WHARF_OK;
-    }
-    if (s != WHARF_OK || !is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))
-        return s;
-    return later_fill(req, l);
-}
-
-/* Runs a step in a transaction. */
-static wharf_status later_step(
-    wharf_req *req, struct later *l, wharf_status (*step)(wharf_req *req, struct later *l))
-{
-    wharf_status s = W->db->begin(req);
-
+        s = end_with(l->req, later_count(l, -1));
     if (s != WHARF_OK)
         return s;
-    s = step(req, l);
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
+    return W->err->fail(l->req, ERR_OVERLOADED, NULL, "the label can't be read now");
 }
 
 wharf_status later_job(wharf_req *req, void *arg)
 {
-    struct later *l = W->mem->alloc(req, sizeof(*l));
-    const wharf_json *args;
-    wharf_status s = W->req->body(req, &args);
+    struct later l = {.req = req, .id = WHARF_S(""), .r = W->mem->alloc(req, sizeof(*l.r))};
+    wharf_status s = later_begin(&l);
 
     (void)arg;
-    if (s != WHARF_OK)
+    if (s != WHARF_OK || l.over)
         return s;
-    l->r = W->mem->alloc(req, sizeof(*l->r));
-    l->id = json_text(args, "inference");
-    l->key = json_text(args, "key");
-    s = later_step(req, l, later_load);
-    if (s != WHARF_OK || !l->open)
-        return s;
-    s = later_read(req, l);
-    return s == WHARF_OK ? later_step(req, l, later_write) : s;
+    if (l.lost)
+        return later_give_up(&l, "extraction_failed");
+    s = images_bring(req, l.r->pictures, l.r->n);
+    if (s == WHARF_OK)
+        s = reading_run(req, l.r);
+    if (s == WHARF_OK)
+        s = later_write(&l);
+    return s == WHARF_OK ? s : later_again(&l, s);
 }

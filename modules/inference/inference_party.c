@@ -77,17 +77,18 @@ static void party_put_open(wharf_out *out)
     W->json->put(out, "matching_decision", val_null());
 }
 
-wharf_status party_of_label(wharf_req *req, const struct label_party *p, const wharf_json **ret)
+wharf_status party_of_label(
+    wharf_req *req, const struct label_party *p, bool parse, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
-    const wharf_json *address;
-    wharf_status s = party_address(req, p, &address);
+    const wharf_json *address = NULL;
+    wharf_status s = parse ? party_address(req, p, &address) : WHARF_OK;
 
     *ret = NULL;
     if (s != WHARF_OK)
         return s;
     if (!address && !p->name.confidence && !p->business.confidence && !p->email.confidence &&
-        !p->phone.confidence)
+        !p->phone.confidence && !p->formatted.n)
         return WHARF_OK;
     W->json->open(out, NULL, '{');
     party_put_fact(out, "name", &p->name);
@@ -122,31 +123,6 @@ static wharf_status party_remembered(wharf_req *req, wharf_str searched, wharf_s
     return s;
 }
 
-/* Reads the address of the location, which everybody there shares. */
-static wharf_status party_own_address(wharf_req *req, wharf_str location, const wharf_json **ret)
-{
-    wharf_out *out = W->json->builder(req);
-    const wharf_json *whole;
-    const wharf_rec *rec;
-    wharf_status s;
-
-    *ret = NULL;
-    if (!location.n)
-        return WHARF_OK;
-    s = W->res->fetch(req, "location", location, WHARF_WITH_DELETED | WHARF_SHOWN, &rec);
-    if (s == WHARF_NOT_FOUND || s == WHARF_DENIED) {
-        W->err->clear(req);
-        return WHARF_OK;
-    }
-    if (s != WHARF_OK)
-        return s;
-    W->res->encode(req, out, NULL, rec);
-    s = W->json->result(req, out, &whole);
-    if (s == WHARF_OK)
-        *ret = W->json->get(whole, "address");
-    return s;
-}
-
 static const wharf_str *party_ignored(wharf_req *req, const wharf_json *list, size_t *ret_n)
 {
     wharf_str *texts = W->mem->alloc(req, (W->json->count(list) + 1) * sizeof(*texts));
@@ -163,6 +139,46 @@ static wharf_str party_said(const wharf_json *party, const char *extracted, cons
     wharf_str s = json_text(party, extracted);
 
     return s.n ? s : json_text(party, written);
+}
+
+/* Puts a decision that gives the label to nobody, since this contact gets labels by hand only. */
+static void party_put_for_hand(wharf_out *out, const wharf_json *decision)
+{
+    W->json->open(out, "decision", '{');
+    for (const wharf_json *m = W->json->at(decision, 0); m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+
+        if (is(key, "best_score"))
+            W->json->put(out, key.p, val_text(WHARF_S("manual_match")));
+        else if (is(key, "reason"))
+            W->json->put(out, key.p, val_text(WHARF_S("This contact is to be chosen by hand")));
+        else
+            W->json->put(out, key.p, is(key, "contact_id") ? val_null() : val_json(m));
+    }
+    W->json->close(out);
+}
+
+/* Takes the contact out of the decision when its metadata says manual_match. */
+static wharf_status party_keep_for_hand(
+    wharf_req *req, const wharf_json *found, const wharf_json **ret)
+{
+    const wharf_json *decision = W->json->get(found, "decision"), *contact = NULL;
+    wharf_str id = json_text(decision, "contact_id");
+    wharf_out *out = W->json->builder(req);
+    wharf_status s = id.n ? inference_contacts->who(req, id, &contact) : WHARF_OK;
+
+    *ret = found;
+    if (s != WHARF_OK || !json_truth(W->json->get(contact, "manual_match")))
+        return s;
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(found, 0); m; m = W->json->next(m)) {
+        if (is(W->json->key(m), "decision"))
+            party_put_for_hand(out, decision);
+        else
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
+    W->json->close(out);
+    return W->json->result(req, out, ret);
 }
 
 wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json *party,
@@ -182,6 +198,7 @@ wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json
         .threshold = w->threshold,
         .tolerance = w->tolerance};
     wharf_str chosen = WHARF_S("");
+    struct place place;
     wharf_status s;
 
     *ret = NULL;
@@ -192,7 +209,8 @@ wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json
     if (!label.name.n && !label.business.n && !label.email.n && !label.phone.n && !label.address)
         return WHARF_OK;
     label.ignore = party_ignored(req, w->ignore, &label.n_ignore);
-    s = party_own_address(req, location, &label.own_address);
+    s = place_read(req, location, &place);
+    label.own_address = place.address; /* everybody there shares it */
     if (s == WHARF_OK)
         s = inference_contacts->find(req, &label, ret);
     if (s == WHARF_OK && w->learn)
@@ -202,7 +220,9 @@ wharf_status party_find(wharf_req *req, const struct wishes *w, const wharf_json
         label.n_remembered = 1;
         s = inference_contacts->find(req, &label, ret);
     }
-    return s;
+    if (s == WHARF_OK)
+        s = party_keep_for_hand(req, *ret, ret);
+    return s == WHARF_OK && w->legacy ? similarity_add(req, label.name, *ret, ret) : s;
 }
 
 /* Tells whether there is a contact at all within the caller's reach. */

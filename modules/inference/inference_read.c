@@ -59,21 +59,17 @@ static bool reading_detect(void *ctx, wharf_str number, struct label_number *ret
     return true;
 }
 
-wharf_status reading_env(wharf_req *req, struct label_env *ret)
+void reading_env(
+    wharf_req *req, const wharf_carriers_table *table, wharf_str country, struct label_env *ret)
 {
     struct numbers *numbers = W->mem->alloc(req, sizeof(*numbers));
-    wharf_str country = WHARF_S("");
-    wharf_status s = inference_carriers->open(req, &numbers->table);
 
-    numbers->req = req;
-    if (s == WHARF_OK)
-        s = inference_org->country(req, &country);
+    *numbers = (struct numbers){.req = req, .table = table};
     *ret = (struct label_env){.ctx = numbers,
         .alloc = reading_alloc,
         .detect = reading_detect,
         .country = country.p,
         .today = W->req->now_us(req) / (86400 * INT64_C(1000000))};
-    return s;
 }
 
 /* ---- one picture ---- */
@@ -97,22 +93,15 @@ static int64_t reading_clock_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-wharf_status picture_read(
-    wharf_req *req, struct picture *p, uint32_t wants, wharf_str languages, size_t left)
+wharf_status reading_ask(wharf_req *req, struct picture *p, const wharf_image_wish *wish)
 {
-    int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
-    wharf_image_wish wish = {
-        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = languages};
     wharf_image_read *read = W->mem->alloc(req, sizeof(*read));
     uint32_t verdict = WHARF_IMAGE_GOOD;
     wharf_str reason = WHARF_S("");
     wharf_status s;
 
-    ms /= (int64_t)left;
-    wish.budget_ms = ms < 1 ? 1 : ms < BUDGET_MS ? (uint32_t)ms : BUDGET_MS;
     *read = (wharf_image_read){.head = WHARF_HEAD(wharf_image_read)};
-    s = inference_image->read(
-        req, inference_blob->written(p->bytes), &wish, read, &verdict, &reason);
+    s = inference_image->read(req, p->fd, wish, read, &verdict, &reason);
     if (s != WHARF_OK)
         return s;
     if (verdict == WHARF_IMAGE_LANGUAGE)
@@ -123,6 +112,18 @@ wharf_status picture_read(
     else
         reading_verdict(p, verdict, reason);
     return WHARF_OK;
+}
+
+wharf_status picture_read(
+    wharf_req *req, struct picture *p, uint32_t wants, wharf_str languages, size_t left)
+{
+    int64_t ms = (W->req->deadline_us(req) - reading_clock_us()) / 1000 - LEFT_MS;
+    wharf_image_wish wish = {
+        .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = languages};
+
+    ms /= (int64_t)left;
+    wish.budget_ms = ms < 1 ? 1 : ms < BUDGET_MS ? (uint32_t)ms : BUDGET_MS;
+    return reading_ask(req, p, &wish);
 }
 
 static wharf_status reading_read_all(
@@ -227,6 +228,27 @@ static void reading_join(const struct label_env *env, struct reading *r, struct 
     label_read(env, selected->read, &joined, selected->label);
 }
 
+/* Looks for the captions of the request in the picture; NULL: there is none. */
+static wharf_status reading_captions(
+    wharf_req *req, const struct label_env *env, struct reading *r, const wharf_image_read *image)
+{
+    wharf_out *out = W->json->builder(req);
+    wharf_str caption;
+
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(r->wishes.captions, 0); m; m = W->json->next(m)) {
+        struct label_fact fact = {.confidence = 0};
+
+        if (!W->json->text(m, &caption))
+            continue;
+        if (image)
+            label_custom(env, image, caption, &fact);
+        W->json->put(out, caption.p, fact.confidence ? val_text(fact.value) : val_null());
+    }
+    W->json->close(out);
+    return W->json->result(req, out, &r->custom);
+}
+
 /* Reads all pictures as the mode says. */
 static wharf_status reading_classify_and_read(
     wharf_req *req, const struct label_env *env, struct reading *r)
@@ -272,27 +294,29 @@ static wharf_status reading_errors(wharf_req *req, struct reading *r)
     return WHARF_OK;
 }
 
-wharf_status reading_run(wharf_req *req, const struct label_env *env, struct reading *r)
+wharf_status reading_run(wharf_req *req, struct reading *r)
 {
+    struct label_env env;
     struct picture *selected;
-    wharf_status s = reading_classify_and_read(req, env, r);
+    wharf_status s;
 
+    reading_env(req, r->table, r->wishes.country, &env);
+    s = reading_classify_and_read(req, &env, r);
     if (s == WHARF_OK)
         s = reading_errors(req, r);
     if (s != WHARF_OK)
         return s;
     reading_choose(r);
+    selected = NULL;
     if (r->n == 1) /* a single one is what there is */
         r->choice = (struct label_choice){r->pictures[0].label ? 0 : LABEL_NONE, NULL};
-    if (r->error)
-        return WHARF_OK;
-    if (r->choice.selected != LABEL_NONE) {
+    if (!r->error && r->choice.selected != LABEL_NONE) {
         selected = &r->pictures[r->choice.selected];
         if (r->wishes.barcodes_from_all && selected->label && r->n > 1)
-            reading_join(env, r, selected);
+            reading_join(&env, r, selected);
         r->label = selected->label;
     }
-    return WHARF_OK;
+    return reading_captions(req, &env, r, selected ? selected->read : NULL);
 }
 
 /* ---- keeping them ---- */
@@ -305,22 +329,24 @@ static wharf_val reading_score(bool known, uint32_t score)
 wharf_status picture_keep(
     wharf_req *req, const struct picture *p, bool store, wharf_str name, wharf_str *ret_file)
 {
+    bool kept = p->fd >= 0 && store && !(p->error && strchr(p->error, '.'));
     wharf_str type = p->read && p->read->format ? W->mem->format(req, "image/%s", p->read->format)
                                                 : WHARF_S("application/octet-stream");
-    bool good = store && p->bytes && !(p->error && strchr(p->error, '.'));
+    wharf_status s;
 
-    *ret_file = good ? p->file : WHARF_S("");
-    if (!p->file.n)
-        return good ? inference_blob->finish(req, p->bytes, name, type, 0, ret_file) : WHARF_OK;
-    return good ? inference_blob->set_type(req, p->file, type)
-                : inference_blob->erase(req, p->file);
+    *ret_file = kept ? p->file : WHARF_S("");
+    if (kept)
+        return p->file.n ? inference_blob->set_type(req, p->file, type)
+                         : inference_blob->finish(req, p->bytes, name, type, 0, ret_file);
+    s = p->file.n ? inference_blob->erase(req, p->file) : WHARF_OK;
+    return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
 
 static wharf_status reading_keep_one(
     wharf_req *req, const struct reading *r, size_t i, wharf_out *out)
 {
     const struct picture *p = &r->pictures[i];
-    wharf_str file = WHARF_S("");
+    wharf_str file;
     wharf_status s = picture_keep(
         req, p, r->wishes.store_images, W->mem->format(req, "label-%zu", i), &file);
 

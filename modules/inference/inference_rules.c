@@ -6,21 +6,6 @@
 
 #include "inference.gen.h"
 
-/* ---- where it is ---- */
-
-wharf_status inference_check_location(wharf_req *req, wharf_str location)
-{
-    uint32_t flags = 0;
-    wharf_status s = WHARF_OK;
-
-    if (inference_places)
-        s = inference_places->flags(req, location, &flags);
-    if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-        return W->err->fail(
-            req, ERR_VALIDATION_FAILED, "location_id", "location_id names no location");
-    return s == WHARF_OK ? W->req->need_location(req, location) : s;
-}
-
 /* ---- a new row ---- */
 
 static const char *inference_image_error(const struct reading *r)
@@ -35,9 +20,15 @@ static wharf_status inference_fill(wharf_req *req, const struct inner *in, wharf
     wharf_status s;
 
     facts_set(req, r, rec);
+    if (r->later) {
+        state_set(req, &(struct state){.n = 0}, rec, "processing");
+        return WHARF_OK;
+    }
     s = facts_provider(req, rec);
     if (s == WHARF_OK)
         s = parties_match(req, &r->wishes, rec);
+    if (s == WHARF_OK)
+        s = destination_set(req, &r->wishes, rec);
     if (s != WHARF_OK)
         return s;
     facts_settle(req, rec);
@@ -91,7 +82,7 @@ static wharf_status inference_normalize(wharf_req *req, uint32_t op, wharf_rec *
     const wharf_json *status = W->res->member(rec, "status");
 
     if (op == WHARF_CREATE)
-        later_note(rec);
+        batch_note_sent(rec);
     if (op != WHARF_UPDATE)
         return WHARF_OK;
     parties_note(rec);
@@ -111,9 +102,6 @@ static wharf_status inference_check_status(
 {
     wharf_str was = field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS);
 
-    if (is(was, "processing"))
-        return W->err->fail(req, ERR_INFERENCE_STATUS_INVALID, "status",
-            "Its images are being read; change it when that is over");
     if (!c->status_sent || same(was, c->status))
         return WHARF_OK;
     if (is(c->status, "error") || is(c->status, "processing"))
@@ -163,6 +151,18 @@ static wharf_status inference_decide(
     return WHARF_OK;
 }
 
+/* Settles what hangs on place and recipient. */
+static wharf_status inference_settle_linked(
+    wharf_req *req, const struct wishes *w, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s = WHARF_OK;
+
+    if (W->res->changed(old_rec, new_rec, SHIPPING_LABEL_INFERENCE_CHILD_SHIPMENTS))
+        s = children_check(req, field_json(new_rec, SHIPPING_LABEL_INFERENCE_CHILD_SHIPMENTS),
+            w->tracker_type, field_text(new_rec, SHIPPING_LABEL_INFERENCE_LOCATION_ID));
+    return s == WHARF_OK ? destination_set(req, w, new_rec) : s;
+}
+
 static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct change *c = inference_change(new_rec);
@@ -170,6 +170,10 @@ static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, w
     struct state st;
     wharf_status s = inference_check_status(req, c, old_rec);
 
+    if (s == WHARF_OK && is(field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))
+        return W->err->fail(req, ERR_INFERENCE_PROCESSING, NULL, NULL);
+    if (s == WHARF_OK)
+        s = place_settle(req, old_rec, new_rec);
     if (s == WHARF_OK &&
         W->res->changed(old_rec, new_rec, SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER) &&
         field_text(old_rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).n)
@@ -182,6 +186,8 @@ static wharf_status inference_update(wharf_req *req, const wharf_rec *old_rec, w
         s = facts_provider(req, new_rec);
     if (s == WHARF_OK && c->rematch)
         s = parties_match(req, &w, new_rec);
+    if (s == WHARF_OK)
+        s = inference_settle_linked(req, &w, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
     facts_settle(req, new_rec);
@@ -198,7 +204,7 @@ static wharf_status inference_check(
     if (in && in->reading)
         return inference_fill(req, in, new_rec);
     if (op == WHARF_CREATE)
-        return later_accept(req, new_rec);
+        return batch_accept(req, new_rec);
     if (op == WHARF_UPDATE && in) {
         inference_take_tracker(req, in, new_rec);
         return WHARF_OK;
@@ -212,16 +218,8 @@ static wharf_status inference_erase(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = QUERY_BLANK;
     const wharf_json *images = field_json(rec, SHIPPING_LABEL_INFERENCE_IMAGES_KEPT);
-    wharf_status s = WHARF_OK;
+    wharf_status s = retain_remove(req, images);
 
-    for (const wharf_json *m = W->json->at(images, 0); m && s == WHARF_OK; m = W->json->next(m)) {
-        wharf_str file = json_text(m, "file");
-
-        if (file.n)
-            s = inference_blob->erase(req, file);
-        if (s == WHARF_NOT_FOUND)
-            s = WHARF_OK;
-    }
     return s == WHARF_OK ? query_about(req, sql, W->res->id(rec), NULL) : s;
 }
 
@@ -234,9 +232,12 @@ static wharf_status inference_written(
     if (op == WHARF_DELETE)
         return inference_erase(req, old_rec);
     if (op == WHARF_CREATE)
-        return W->res->context(new_rec, inference_inner_kind) ? WHARF_OK : later_keep(req, new_rec);
+        return W->res->context(new_rec, inference_inner_kind) ? WHARF_OK : batch_keep(req, new_rec);
     s = state_tell(req, old_rec, new_rec);
     if (s != WHARF_OK || W->res->context(new_rec, inference_inner_kind))
+        return s;
+    s = linked_pass_on(req, old_rec, new_rec);
+    if (s != WHARF_OK)
         return s;
     c = inference_change(new_rec);
     if (!c->track)

@@ -42,6 +42,10 @@ static void state_judge_party(const struct wishes *w, const wharf_rec *rec, int 
     wharf_str error = json_text(decision, "error");
     size_t at = word_place(error, known, 3);
 
+    if (w->search[i] && is(json_text(decision, "best_score"), "manual_match")) {
+        state_add(st, "manual_match", w->thrown[i]);
+        st->tied = true;
+    }
     if (!w->search[i] || at == 3)
         return;
     state_add(st, known[at], w->thrown[i]);

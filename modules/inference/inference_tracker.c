@@ -1,5 +1,7 @@
 /* inference_tracker.c - the tracker of what was read: made within the request or by a job
  * (docs/spec/06-inference.md section 5). What goes wrong is told by the row, never by HTTP. */
+#include <stdlib.h>
+
 #include "inference.h"
 
 #include "inference.gen.h"
@@ -52,8 +54,27 @@ static wharf_status tracker_body(wharf_req *req, const wharf_rec *rec, const wha
     return W->json->result(req, out, ret);
 }
 
+struct making {
+    wharf_str id; /* of the row whose tracker is made; empty: of none */
+};
+
+static struct making *tracker_making(wharf_req *req)
+{
+    static const char kind[] = "inference.making";
+
+    return W->mem->slot(req, kind, sizeof(struct making));
+}
+
+bool tracker_is_made(wharf_req *req, wharf_str id)
+{
+    const struct making *m = tracker_making(req);
+
+    return m->id.n && same(m->id, id);
+}
+
 /* Makes the tracker in a savepoint: a problem of it takes nothing else back. */
-static wharf_status tracker_try(wharf_req *req, const wharf_rec *rec, struct inner *made)
+static wharf_status tracker_try(
+    wharf_req *req, const wharf_rec *rec, bool again, struct inner *made)
 {
     const wharf_rec *tracker = NULL;
     const wharf_json *body, *shown;
@@ -64,29 +85,34 @@ static wharf_status tracker_try(wharf_req *req, const wharf_rec *rec, struct inn
     if (s != WHARF_OK)
         return s;
     s = tracker_body(req, rec, &body);
+    tracker_making(req)->id = W->res->id(rec);
     if (s == WHARF_OK)
         s = inference_trackers->create(req, body, &tracker, &known);
+    tracker_making(req)->id = WHARF_S("");
     if (s == WHARF_OK) {
         W->res->encode(req, out, NULL, tracker);
         s = W->json->result(req, out, &shown);
     }
     if (s == WHARF_OK)
+        s = children_join(req, rec, json_text(shown, "current_shipment_id"));
+    if (s == WHARF_OK)
         s = W->db->commit(req);
     else
         W->db->rollback(req);
-    if (s == WHARF_UNAVAILABLE || s == WHARF_INTERNAL)
-        return s;
-    if (s != WHARF_OK) {
+    if (s != WHARF_OK && !(s == WHARF_UNAVAILABLE && again)) {
         W->err->clear(req);
         made->error = s == WHARF_DENIED ? "tracker_forbidden" : "tracker_failed";
         return WHARF_OK;
     }
+    if (s != WHARF_OK)
+        return s;
     made->tracker_id = W->res->id(tracker);
     made->shipment_id = json_text(shown, "current_shipment_id");
     return WHARF_OK;
 }
 
-wharf_status tracker_make(wharf_req *req, wharf_str id)
+/* Makes it. again: what can't be had now is a problem, and tried later. */
+static wharf_status tracker_make_now(wharf_req *req, wharf_str id, bool again)
 {
     struct inner *made = W->mem->alloc(req, sizeof(*made));
     const wharf_rec *rec;
@@ -107,11 +133,16 @@ wharf_status tracker_make(wharf_req *req, wharf_str id)
     else if (inference_keys->level(req, WHARF_S("trackers")) < WHARF_LEVEL_WRITE)
         made->error = "tracker_forbidden";
     else
-        s = tracker_try(req, rec, made);
+        s = tracker_try(req, rec, again, made);
     if (s == WHARF_OK)
         s = W->json->parse(req, WHARF_S("{}"), &nothing);
     w.body = nothing;
     return s == WHARF_OK ? W->res->write(req, &w) : s;
+}
+
+wharf_status tracker_make(wharf_req *req, wharf_str id)
+{
+    return tracker_make_now(req, id, false);
 }
 
 /* ---- by a job ---- */
@@ -130,7 +161,7 @@ wharf_status tracker_job(wharf_req *req, void *arg)
     const wharf_json *args;
     const wharf_rec *rec;
     struct wishes wishes;
-    wharf_str id;
+    wharf_str id, attempts = WHARF_S("");
     wharf_status s = W->req->body(req, &args);
 
     (void)arg;
@@ -148,5 +179,6 @@ wharf_status tracker_job(wharf_req *req, void *arg)
     if (!tracker_missing(&wishes, rec) ||
         !is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "extracted"))
         return WHARF_OK;
-    return tracker_make(req, id);
+    W->req->param(req, "attempts", &attempts);
+    return tracker_make_now(req, id, strtol(attempts.p, NULL, 10) < TRACK_TRIES);
 }

@@ -1,7 +1,7 @@
-/* inference_wishes.c - options of a request: what was sent, else the organization's settings, else
- * the default (docs/spec/06-inference.md section 2). They are kept with the row, so that a later
- * update decides as the first request did. Leaves to others: types and ranges of what is sent,
- * which the schema of the route judges. */
+/* inference_wishes.c - options of a request: what was sent, else the settings of the location, else
+ * those of the organization, else the default (docs/spec/06-inference.md section 2). They are kept
+ * with the row, so that a later update decides as the first request did. Leaves to others: types
+ * and ranges of what is sent, which the schema of the route judges. */
 #include "inference.h"
 
 enum { SCALE = 4, DEFAULT_THRESHOLD = 8000, DEFAULT_TOLERANCE = 200, DEFAULT_LIMIT = 5 };
@@ -10,9 +10,22 @@ const char *const party_names[PARTIES] = {"recipient", "sender"};
 
 struct settling {
     wharf_req *req;
-    const wharf_json *options, *match, *settings;
+    const wharf_json *options, *match;
+    const wharf_json *settings[2]; /* of the location, of the organization; each may be NULL */
     wharf_out *out;
 };
+
+/* Returns a setting, or NULL. */
+static const wharf_json *wish_setting(const struct settling *s, const char *name)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const wharf_json *v = s->settings[i] ? W->json->get(s->settings[i], name) : NULL;
+
+        if (!json_is_null(v))
+            return v;
+    }
+    return NULL;
+}
 
 /* Returns what was sent, else the setting, else NULL. setting: its name, or NULL. */
 static const wharf_json *wish_of(
@@ -20,8 +33,8 @@ static const wharf_json *wish_of(
 {
     const wharf_json *v = object ? W->json->get(object, key) : NULL;
 
-    if (json_is_null(v) && setting && s->settings)
-        v = W->json->get(s->settings, setting);
+    if (json_is_null(v) && setting)
+        v = wish_setting(s, setting);
     return json_is_null(v) ? NULL : v;
 }
 
@@ -84,14 +97,39 @@ static void put_tracker(struct settling *s)
                              false)));
     W->json->put(s->out, "tracker_type",
         val_text(wishes_text(wish_of(s, tracker, "type", NULL), "inbound")));
+    W->json->put(
+        s->out, "reroute", val_bool(wish_truth(wish_setting(s, "reroute_inbound"), false)));
+}
+
+static bool wish_names(const wharf_json *list, const char *word)
+{
+    for (const wharf_json *m = list ? W->json->at(list, 0) : NULL; m; m = W->json->next(m))
+        if (is(wishes_text(m, ""), word))
+            return true;
+    return false;
+}
+
+/* Puts what is done with the words of the label. */
+static void put_words(struct settling *s)
+{
+    static const char *const parses[PARTIES] = {"parse_recipient", "parse_sender"};
+    const wharf_json *after = W->json->get(s->options, "postprocess"),
+                     *list = wish_of(s, after, "parse_addresses", NULL),
+                     *captions = wish_of(s, s->options, "custom_attributes", NULL);
+
+    for (int i = 0; i < PARTIES; i++)
+        W->json->put(s->out, parses[i], val_bool(!list || wish_names(list, party_names[i])));
+    W->json->put(s->out, "unique",
+        val_bool(
+            wish_truth(wish_of(s, after, "require_unique_hash", "require_unique_hash"), false)));
+    W->json->put(s->out, "captions", val_json(captions));
 }
 
 /* Puts the phrases that names are looked for without: those of the settings, then those sent. */
 static void put_ignored(struct settling *s)
 {
     const wharf_json *lists[2] = {
-        s->settings ? W->json->get(s->settings, "name_ignore_terms") : NULL,
-        wish_match(s, "name_ignore_terms", NULL)};
+        wish_setting(s, "name_ignore_terms"), wish_match(s, "name_ignore_terms", NULL)};
 
     W->json->open(s->out, "ignore", '[');
     for (size_t i = 0; i < 2; i++) {
@@ -110,10 +148,8 @@ static void put_searched(struct settling *s)
         "throw_recipient_match_error", "throw_sender_match_error"};
 
     for (int i = 0; i < PARTIES; i++) {
-        bool wanted = list ? false : i == RECIPIENT;
+        bool wanted = list ? wish_names(list, party_names[i]) : i == RECIPIENT;
 
-        for (const wharf_json *m = list ? W->json->at(list, 0) : NULL; m; m = W->json->next(m))
-            wanted = wanted || is(wishes_text(m, ""), party_names[i]);
         W->json->put(
             s->out, i == RECIPIENT ? "search_recipient" : "search_sender", val_bool(wanted));
         W->json->put(s->out, throws[i],
@@ -143,6 +179,8 @@ static void wishes_put_match(struct settling *s)
                                   (W->json->integer(fuzziness, &exact) && exact == 0))));
     W->json->put(s->out, "order", val_int(order < 3 ? (int64_t)order : 0));
     W->json->put(s->out, "limit", val_int(limit));
+    W->json->put(s->out, "legacy",
+        val_bool(wish_truth(wish_of(s, s->match, "legacy_scoring", NULL), false)));
     put_ignored(s);
 }
 
@@ -157,23 +195,28 @@ static void put_languages(struct settling *s)
     W->json->put(s->out, "languages", val_text(all.n ? all : WHARF_S("eng")));
 }
 
-static wharf_status wishes_make(wharf_req *req, const wharf_json *options, const wharf_json **ret)
+static wharf_status wishes_make(
+    wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret)
 {
     struct settling s = {.req = req, .options = options, .out = W->json->builder(req)};
-    wharf_status status = inference_org->setting_json(req, "inferences", &s.settings);
+    struct place place;
+    wharf_status status = inference_org->setting_json(req, "inferences", &s.settings[1]);
 
+    if (status == WHARF_OK)
+        status = place_read(req, location, &place);
+    if (status == WHARF_OK && !place.country.n)
+        status = inference_org->country(req, &place.country);
     if (status != WHARF_OK)
         return status;
+    s.settings[0] = place.settings;
     s.match = W->json->get(options, "match");
     W->json->open(s.out, NULL, '{');
     put_images(&s);
     put_tracker(&s);
     wishes_put_match(&s);
     put_languages(&s);
-    W->json->put(s.out, "unique",
-        val_bool(wish_truth(wish_of(&s, W->json->get(options, "postprocess"), "require_unique_hash",
-                                "require_unique_hash"),
-            false)));
+    put_words(&s);
+    W->json->put(s.out, "country", val_text(place.country));
     W->json->close(s.out);
     return W->json->result(req, s.out, ret);
 }
@@ -181,7 +224,7 @@ static wharf_status wishes_make(wharf_req *req, const wharf_json *options, const
 wharf_status wishes_settle(
     wharf_req *req, const wharf_json *options, wharf_str location, const wharf_json **ret)
 {
-    wharf_status status = wishes_make(req, options, ret);
+    wharf_status status = wishes_make(req, options, location, ret);
 
     if (status == WHARF_OK && json_truth(W->json->get(*ret, "at_location")) && !location.n)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "options.match.location",
@@ -223,13 +266,18 @@ void wishes_read(const wharf_json *settled, struct wishes *ret)
         .order = read_number(settled, "order"),
         .limit = read_number(settled, "limit"),
         .ignore = W->json->get(settled, "ignore"),
-        .languages = json_text(settled, "languages")};
+        .languages = json_text(settled, "languages"),
+        .country = json_text(settled, "country"),
+        .parse = {read_truth(settled, "parse_recipient"), read_truth(settled, "parse_sender")},
+        .legacy = read_truth(settled, "legacy"),
+        .reroute = read_truth(settled, "reroute"),
+        .captions = W->json->get(settled, "captions")};
 }
 
-wharf_status wishes_of_settings(wharf_req *req, struct wishes *ret)
+wharf_status wishes_of_settings(wharf_req *req, wharf_str location, struct wishes *ret)
 {
     const wharf_json *settled;
-    wharf_status s = wishes_make(req, NULL, &settled);
+    wharf_status s = wishes_make(req, NULL, location, &settled);
 
     if (s == WHARF_OK)
         wishes_read(settled, ret);

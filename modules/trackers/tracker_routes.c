@@ -152,6 +152,18 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_tracker)
                : s;
 }
 
+/* Tells the reading of a label that the new tracker names. */
+static wharf_status tracker_tell_reading(
+    wharf_req *req, const wharf_json *body, const wharf_rec *rec)
+{
+    wharf_str reading = json_text(body, "inference_id");
+
+    return reading.n && trackers_inference
+               ? trackers_inference->tracked(
+                     req, reading, W->res->id(rec), field_text(rec, TRACKER_CURRENT_SHIPMENT_ID))
+               : WHARF_OK;
+}
+
 static wharf_status tracker_create(
     wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
 {
@@ -170,11 +182,11 @@ static wharf_status tracker_create(
     *ret_known = tracker.n > 0;
     if (tracker.n)
         return W->res->fetch(req, "tracker", tracker, WHARF_SHOWN, ret_rec);
-    if (leg.n)
-        return trackers_around(req,
-            &(struct seed){.shipment_id = leg, .candidates = o.wanted.candidates}, WHARF_S(""),
-            o.wanted.options, ret_rec);
-    return make_leg(&o, ret_rec);
+    s = leg.n ? trackers_around(req,
+                    &(struct seed){.shipment_id = leg, .candidates = o.wanted.candidates},
+                    WHARF_S(""), o.wanted.options, ret_rec)
+              : make_leg(&o, ret_rec);
+    return s == WHARF_OK ? tracker_tell_reading(req, body, *ret_rec) : s;
 }
 
 const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), tracker_create};

@@ -12,6 +12,7 @@ const wharf_many_api *trackers_many;
 const wharf_shipments_ops_api *trackers_shipments;
 const wharf_logs_api *trackers_logs;
 const wharf_keys_api *trackers_keys;
+const wharf_inference_ops_api *trackers_inference;
 const wharf_locations_layouts_api *trackers_layouts;
 
 static const wharf_route routes[] = {
@@ -45,6 +46,7 @@ static wharf_status trackers_start(wharf_plugin *self, wharf_req *req)
     trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
     trackers_layouts = W->service(self, "locations.layouts", 1, 1);
+    trackers_inference = W->service(self, "inference.ops", 1, 0);
     return WHARF_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/carriers.h"
+#include "wharf/ext/inference.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/shipments.h"
 #include "wharf/ext/trackers.h"
@@ -21,6 +22,7 @@ extern const wharf_many_api *trackers_many;
 extern const wharf_shipments_ops_api *trackers_shipments;
 extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
+extern const wharf_inference_ops_api *trackers_inference; /* or NULL */
 extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
 enum { LEGS_MAX = 25, SHOWN = 100, LOGS_MOST = 1000 };

@@ -149,7 +149,7 @@ def value(p, name=""):
             return f"https://x.example/{next(SERIAL)}"
         if "pattern" in p:
             return {"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$": f"en-x{next(SERIAL):04d}", "^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
-                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "2026-03-12", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
+                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "2026-03-12", "^[a-zA-Z_]{2,20}$": "eng", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
         text = f"{name} {next(SERIAL)}".strip()
         return text[-p.get("maxLength", 100):]
     if t == "integer":

@@ -121,9 +121,17 @@ BREAKAGES = {
     "files.checksums": [(damage, "is damaged: its bytes have another hash")],
     "files.damaged": [("UPDATE wharf.file SET damage = 'lost', damage_told = 'lost', read_at = now() WHERE id = (SELECT min(id) FROM wharf.file WHERE state = 'stored') RETURNING id", r"its bytes are lost, as was seen at .* \([0-9a-f]{64}\)")],
     "files.objects": [(lose, r"its bytes are not in the store \([0-9a-f]{64}\)")],
+    "inference.item_label_files": [
+        ("WITH f AS (DELETE FROM wharf.file WHERE id = (SELECT image_file FROM inference.item_label WHERE deleted_at IS NULL ORDER BY id LIMIT 1) RETURNING id)"
+         " SELECT t.id FROM inference.item_label t JOIN f ON f.id = t.image_file", "its image file_.* is not there"),
+        (f"UPDATE inference.item_label SET deleted_at = now() WHERE id = {pick('id', 'inference.item_label', 'deleted_at IS NULL', skip=1)} RETURNING id", "it is deleted, and names its image file_")],
     "inference.item_label_says": [(f"UPDATE inference.item_label SET errors = '[\"no_fields\"]' WHERE id = {pick('id', 'inference.item_label', 'deleted_at IS NULL')} RETURNING id", r'is completed, with the errors \["no_fields"\]')],
     "inference.reading_contacts": [(f"UPDATE inference.shipping_label SET recipient_contact_id = 'ctct_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL')} RETURNING id",
                                     "names the contacts ctct_gone and null, and its parties others")],
+    "inference.reading_files": [
+        ("WITH f AS (DELETE FROM wharf.file WHERE id = (SELECT images_kept -> 0 ->> 'file' FROM inference.shipping_label WHERE deleted_at IS NULL ORDER BY id DESC LIMIT 1) RETURNING id)"
+         " SELECT t.id FROM inference.shipping_label t JOIN f ON f.id = t.images_kept -> 0 ->> 'file'", "its image file_.* is not there"),
+        (f"UPDATE inference.shipping_label SET deleted_at = now() WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL', order='id DESC', skip=1)} RETURNING id", "it is deleted, and names its image file_")],
     "inference.reading_trackers": [(f"UPDATE inference.shipping_label SET tracker_id = 'track_gone' WHERE id = {pick('id', 'inference.shipping_label', 'deleted_at IS NULL', skip=1)} RETURNING id",
                                     "has the tracker track_gone, and is error")],
     "integrations.requests_waiting": [

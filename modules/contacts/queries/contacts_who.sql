@@ -6,7 +6,8 @@ FROM unnest((SELECT $2::text[])) WITH ORDINALITY AS i(id, place)
 LEFT JOIN LATERAL (
     SELECT jsonb_build_object(
         'name', x.name, 'email', x.email, 'phone', x.phone, 'business',
-        coalesce(x.metadata ->> 'business', x.metadata ->> 'company'), 'address', x.address
+        coalesce(x.metadata ->> 'business', x.metadata ->> 'company'), 'address', x.address,
+        'locations', x.locations, 'manual_match', x.metadata -> 'manual_match' IN ('true', '"true"')
     ) AS who
     FROM contacts.contact x
     WHERE x.organization_id = $1::text AND x.id = i.id AND x.deleted_at IS NULL

@@ -69,7 +69,7 @@ typedef struct wharf_match_label {
     uint32_t threshold, tolerance;
 } wharf_match_label;
 
-/* Service "contacts.match", version 1.2: whom a label means (docs/spec/06-inference.md section
+/* Service "contacts.match", version 1.3: whom a label means (docs/spec/06-inference.md section
  * 9). The same label and contact always have the same score; only contacts at locations that the
  * caller reaches are looked at. */
 typedef struct wharf_contacts_match_api {
@@ -81,7 +81,9 @@ typedef struct wharf_contacts_match_api {
     wharf_status (*find)(wharf_req *req, const wharf_match_label *label, const wharf_json **ret);
     /* {"name", "email", "phone", "business", "address"} of a contact, each may be null; business
      * is what its metadata says (business, company). NULL in *ret: there is no such contact
-     * within the caller's reach. Tells no problem. */
+     * within the caller's reach. Tells no problem. Since 1.3 also "locations": ids, [] stands for
+     * all; "manual_match": true when its metadata says that labels are to be given to it by hand
+     * alone, else false or null. */
     wharf_status (*who)(wharf_req *req, wharf_str contact_id, const wharf_json **ret);
     /* 1.1: who of n contacts; ret has n places. */
     wharf_status (*who_many)(

@@ -1,9 +1,9 @@
-/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.3.
+/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.4.
  *
  * For routes declared with WHARF_R_RAW_BODY, which judge bytes and headers themselves
  * (signatures, other formats than JSON). Of other requests there is nothing to see here but what
- * 1.3 adds. Rules of this header: wharf/plugin.h. All functions are [worker]; texts live as long
- * as the request. */
+ * 1.3 and 1.4 add. Rules of this header: wharf/plugin.h. All functions are [worker]; texts live as
+ * long as the request. */
 #ifndef WHARF_SERVICE_HTTP_H
 #define WHARF_SERVICE_HTTP_H
 
@@ -60,6 +60,11 @@ typedef struct wharf_http_api {
     /* The one of the route's "other_types" that the client would rather have than JSON; "": none.
      * It is sent by answer(), and not kept for an Idempotency-Key. */
     wharf_str (*accepted)(wharf_req *req);
+    /* ---- 1.4 ---- */
+    /* Tells whether the client would rather hear at once that the work was taken (202) than wait
+     * for it: "Prefer: respond-async" (RFC 7240). Ask only to do so: from here on the answer says
+     * Preference-Applied. */
+    bool (*respond_async)(wharf_req *req);
 } wharf_http_api;
 
 #ifdef __cplusplus

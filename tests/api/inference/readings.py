@@ -67,3 +67,11 @@ def numbered(n):
         v = int(c) if c.isdigit() else (ord(c) - 63) % 10
         total += v * 2 if i % 2 else v
     return "1Z" + body + str(-total % 10)
+
+
+def contact(client, name, **more):
+    return client.post("/v1/contacts", {"name": name, **more}, expect=201).data["id"]
+
+
+def get(client, row, query=""):
+    return client.get(f"{PATH}/{row['id']}{query}", expect=200).data

@@ -4,7 +4,7 @@ import concurrent.futures
 
 import pytest
 
-from readings import PATH, drawn, labels, numbered, read, text, uri
+from readings import PATH, contact, drawn, get, labels, numbered, read, text, uri
 from wharf import Server, until
 
 MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
@@ -25,14 +25,6 @@ def org(server):
 @pytest.fixture
 def client(org):
     return org.client()
-
-
-def contact(client, name, **more):
-    return client.post("/v1/contacts", {"name": name, **more}, expect=201).data["id"]
-
-
-def get(client, row, query=""):
-    return client.get(f"{PATH}/{row['id']}{query}", expect=200).data
 
 
 # ---- one label ----

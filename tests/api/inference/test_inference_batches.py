@@ -182,7 +182,7 @@ def test_a_reading_that_is_processed(server, org, client, host):
         assert row["status"] == "processing" and row["errors"] == [] and row["images"] is None and row["image_url"] is None and row["media_urls"] == [] and row["tracking_number"] is None
         assert client.get(f"{PATH}?status=processing", expect=200).ids == [row["id"]]
         until(lambda: server.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'") == [(0,)], "no transaction waits")
-        client.refused("POST", f"{PATH}/{row['id']}", 400, "inference.status_invalid", ["status"], {"notes": "x"})
+        client.refused("POST", f"{PATH}/{row['id']}", 409, "inference.processing", [], {"notes": "x"})
         client.delete(f"{PATH}/{row['id']}", expect=200)
         client.get(f"{PATH}/{row['id']}", expect=404)
     until(lambda: server.sql("SELECT count(*) FROM wharf.job WHERE queue = 'inference.read' AND organization_id = %s", org.id) == [(0,)], "the job of what is deleted ends")
@@ -237,6 +237,17 @@ def test_updates_and_overwrites(client):
     now = get(client, two["id"])
     assert (now["tracking_number"], now["provider_id"], now["purchase_order"], now["metadata"], now["recipient"], now["weight"], now["tags"]) == (numbered(113), "ups", "P-1", {}, None, None, [])
     assert now["raw_text"] == two["raw_text"] and now["status"] == "extracted", "what was read of it stays"
+
+
+@pytest.mark.parametrize("mode", ["sync", "mixed", "async"])
+def test_every_action_in_every_mode(client, mode):
+    rows = [over(client, i)["id"] for i in made(client, batch(client, [{"image": small(tracking=numbered(116 + i))} for i in range(2)], mode))]
+    for action, body, operation in (("merge", {"notes": "a", "metadata": {"k": "v"}}, "updated"), ("overwrite", {"notes": "b", "tracking_number": numbered(118)}, "overwritten"), ("delete", {}, "deleted")):
+        b = batch(client, [{"id": id, **body} for id in rows], mode, action=action)
+        assert operations(client, b) == [(0, operation), (1, operation)], (action, b)
+        if action != "delete":
+            assert [(r["notes"], r["metadata"]) for r in (get(client, id) for id in rows)] == [(body["notes"], body.get("metadata", {}))] * 2
+    assert client.get(PATH, expect=200).data == []
 
 
 @pytest.mark.parametrize("action, properties, expected", [("merge", {"notes": "all"}, "updated"), ("delete", None, "deleted"), ("overwrite", {"notes": "all", "tracking_number": "1Z999AA10123456784"}, "overwritten")])

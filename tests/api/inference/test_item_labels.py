@@ -4,6 +4,7 @@ import base64
 import pytest
 
 import readings
+from outside import Host, redirect
 from readings import labels, text
 from wharf import Server, until
 
@@ -14,8 +15,16 @@ PICTURES = {}
 
 
 @pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
+def host(tmp_path_factory):
+    h = Host(tmp_path_factory.mktemp("ca"), "labels.example.test", {"/label.png": lambda h: h.answer(200, drawn(CAPTIONS)), "/failing.png": lambda h: h.answer(500, b"not now"), "/inside": redirect("https://127.0.0.1/x"),
+                                                                    "/large.png": lambda h: h.answer(200, b"x" * 10000001), "/text.png": lambda h: h.answer(200, b"no image")})
+    yield h
+    h.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(host):
+    s = Server("--modules", MODULES, "--set", "rate_limit.key=0", *host.settings)
     yield s
     s.stop()
 
@@ -143,6 +152,17 @@ def test_its_answer(server, client):
     assert client.http.get(server.base + r.data["image_url"] if r.data["image_url"].startswith("/") else r.data["image_url"]).content == drawn(CAPTIONS)
 
 
+def test_images_of_a_host(client, host):
+    for _ in range(10):
+        r = client.post(PATH, {"image_url": host.url("/label.png")})
+        if r.raw.status_code == 201:
+            break
+    assert r.data["carton_number"] == "C-77" and r.data["image_url"]
+    for path, status, code in (("/gone.png", 400, "inference.unreachable"), ("/failing.png", 502, "file.download"), ("/large.png", 400, "file.too_large"), ("/text.png", 400, "inference.image_invalid"), ("/inside", 400, "inference.url")):
+        client.refused("POST", PATH, status, code, ["image_url"], {"image_url": host.url(path)})
+    assert client.get(PATH, expect=200).ids == [r.data["id"]]
+
+
 def test_an_image_that_is_not_kept(client):
     client.post("/v1/org", {"settings": {"inferences": {"store_images": False}}}, expect=200)
     row = read(client, drawn(CAPTIONS))
@@ -170,7 +190,7 @@ def test_lists(server, org, client):
         assert got(q) == expected, q
     for q, expected in (("search=22-B", "b"), ("search=C-2", "b"), ("search=A-55", "a"), ("search=4711", "ab")):
         assert sorted(got(q)) == list(expected), q
-    for q, errors in (("order_by=sku", ["order_by"]), ("order_by=carton_number", ["order_by"]), ("statuses=open", ["statuses"]), ("created_at=2024-01-02", ["created_at"]), ("item_numbers=or:1", ["item_numbers"]), ("location_id=%zz", ["location_id"])):
+    for q, errors in (("order_by=sku", ["order_by"]), ("order_by=carton_number", ["order_by"]), ("search=A-55&order_by=_relevance", ["order_by"]), ("statuses=open", ["statuses"]), ("created_at=2024-01-02", ["created_at"]), ("item_numbers=or:1", ["item_numbers"]), ("location_id=%zz", ["location_id"])):
         client.refused("GET", f"{PATH}?{q}", 400, "param.invalid", errors)
     assert client.get(PATH, expect=200).raw.json()["pagination"]["limit"] == 10
     elsewhere = client.post("/v1/locations", {"name": "Other", "address": "2 Main St, Springfield, IL 62701, US"}, expect=201).data["id"]

@@ -14,7 +14,7 @@ def test_create_shows_defaults(client):
     assert a.headers["Location"] == "/v1/locations/" + d["id"]
     assert d["object"] == "location" and re.fullmatch(r"loc_[0-9A-Za-z]{22}", d["id"])
     assert d["name"] == "Defaults" and d["code"] is None and d["email"] is None and d["active"] is True
-    assert d["settings"] == {"cloud_printing": {"enabled": True}, "layouts": {"locked": False}, "notifications": {}}
+    assert d["settings"] == {"cloud_printing": {"enabled": True}, "layouts": {"locked": False}, "notifications": {}, "inferences": None}
     assert d["groups"] == [] and d["holidays"] == [] and d["service_levels"] == [] and d["pickup_types"] == []
     assert d["default_layout_id"] == "lay_" + d["id"][4:] and d["layouts_count"] == 1
     assert d["operating_hours_display"] == [{"days": "Mon - Fri", "hours": "09:00 - 17:00"}, {"days": "Sat - Sun", "hours": "Closed"}]
