@@ -135,6 +135,13 @@ static bool label_may_follow(const struct label_line *line)
     return line->place || label_is_country(text) || label_is_phone(text) || label_is_email(text);
 }
 
+/* Returns the height of letters that tells how far to the right of a caption its party may stand: a
+ * logo is large, and far away. */
+static uint32_t label_near_caption(const struct label_piece *caption, uint32_t height)
+{
+    return height > 2 * caption->at.h ? 2 * caption->at.h : height;
+}
+
 /* Tells how well a line goes on with a block; the smaller, the better, UINT32_MAX: not at all. */
 static uint32_t label_fits_block(const struct label_page *page, const struct label_block *b,
     const struct label_line *line, uint32_t x)
@@ -150,6 +157,8 @@ static uint32_t label_fits_block(const struct label_page *page, const struct lab
         return UINT32_MAX;
     last = alone ? b->caption : b->lines[b->n - 1].piece;
     height = last->at.h > p->at.h ? last->at.h : p->at.h;
+    if (alone)
+        height = label_near_caption(last, height);
     if (!label_is_below(p, last, most) || (!alone && !label_is_alike(p, last, x)) ||
         !label_is_aligned(b, x, height) || label_ruled_apart(page, last, p) ||
         (b->ended && !label_may_follow(line)))
@@ -209,7 +218,7 @@ static uint32_t label_beside(
     if (first->at.x + height / 2 >= right && first->at.y + height * 2 >= c->y &&
         first->at.y <= end + height &&
         first->at.x - (first->at.x < right ? first->at.x : right) <=
-            height * BLOCK_BEHIND_CAPTION / 10)
+            label_near_caption(caption, height) * BLOCK_BEHIND_CAPTION / 10)
         return first->at.x > right ? first->at.x - right : 0;
     if (first->at.y + height / 2 >= end &&
         (first->at.y > end ? first->at.y - end : 0) * 10 <= height * BLOCK_BELOW_CAPTION &&

@@ -134,8 +134,13 @@ static bool label_routing(
     memcpy(country, v.p + 2, 2);
     for (const struct label_numeric *n = label_numerics; n->number; n++) {
         if (!strcmp(n->code, country)) {
-            label_coded_postal(
-                env, c, (wharf_str){v.p + 4, (size_t)(end - v.p) - 4}, wharf_z(n->code), code);
+            wharf_str postal = {v.p + 4, (size_t)(end - v.p) - 4};
+
+            if (!strcmp(country, "US"))
+                postal = label_zip_text(env, postal);
+            /* one that no address has is none: "2LUS328012+" */
+            if (label_is_postal_form(label_key(env, postal), wharf_z(n->code)))
+                label_coded_postal(env, c, postal, wharf_z(n->code), code);
             return true;
         }
     }

@@ -303,20 +303,18 @@ struct label_place { /* an address that was read */
     bool country_told; /* it is printed, or the postal code has a form of that country alone */
     bool disagrees; /* the state has no such postal codes */
     bool repaired; /* signs of the postal code were taken for others */
-    wharf_str read; /* the text, as long as it was given */
 };
-/* Takes the lines apart as an address. country: whose form is meant where none is printed. Returns
- * false when there is no postal code with a place in it. */
-bool label_place_read(
-    const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret);
+/* Takes the lines apart as an address. last: where its last lines begin, in which the postal code
+ * stands; country: whose form is meant where none is printed. Returns false when there is no postal
+ * code with a place in it. */
+bool label_place_read(const struct label_env *env, wharf_str text, size_t last, wharf_str country,
+    struct label_place *ret);
 /* Tells whether postal codes of the country are written so. */
 bool label_is_postal_form(wharf_str postal, wharf_str country);
 /* Writes the text with the postal code at the begin or end of one of its last lines as its form
  * wants it, "T5J ON3" as "T5J 0N3". Returns false unless there is exactly one way to do so. */
 bool label_postal_repair(
     const struct label_env *env, wharf_str text, wharf_str country, wharf_str *ret);
-/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
-bool label_is_printed_so(wharf_str text, wharf_str postal);
 bool label_is_country(wharf_str text);
 /* Tells whether the line ends an address of the country that the line below it names. */
 bool label_ends_named(const struct label_env *env, wharf_str text, wharf_str country);

@@ -141,14 +141,15 @@ static bool label_split_whole(const struct label_env *env, struct label_body *bo
     struct label_place p;
 
     if (!comma || label_digits(text) < 2 ||
-        !label_place_read(env, text, wharf_z(env->country), &p) || !p.line1.n || !p.country_code.n)
+        !label_place_read(env, text, 0, wharf_z(env->country), &p) || !p.line1.n ||
+        !p.country_code.n)
         return false;
     body->whole = true;
     body->place[i] = LABEL_ENDS_PLACE;
     first.n = (size_t)(comma - text.p);
     rest = (wharf_str){comma + 1, text.n - first.n - 1};
     if (label_digits(first) || i || body->n == LABEL_BLOCK_LINES ||
-        !label_place_read(env, rest, wharf_z(env->country), &p))
+        !label_place_read(env, rest, 0, wharf_z(env->country), &p))
         return true;
     body->n = 2;
     body->text[0] = first;
@@ -239,12 +240,9 @@ static bool label_read_address(const struct label_page *page, const struct label
 
     to += to < body->n && label_is_country(body->text[to]);
     text = label_sharp_s(page->env, label_join_lines(page->env, body, from, to));
-    if (!label_place_read(page->env, text, country, &p))
-        return false;
-    /* a number of the street is none: the code stands in the last lines */
+    /* a number of the street is no postal code */
     first = label_sharp_s(page->env, label_join_lines(page->env, body, from, place));
-    first.n = first.n < p.read.n ? first.n : p.read.n;
-    if (!label_is_printed_so((wharf_str){p.read.p + first.n, p.read.n - first.n}, p.postal_code))
+    if (!label_place_read(page->env, text, first.n, country, &p))
         return false;
     /* digits and a word are an address of no country that is known only below a street */
     if (!p.country_code.n && (from == place || !label_is_street(body->text[place - 1])))

@@ -112,7 +112,8 @@ static bool label_has_no_codes(wharf_str country)
     return *f->country && !*f->postal[0];
 }
 
-bool label_is_printed_so(wharf_str text, wharf_str postal)
+/* Tells whether the postal code stands in the text as it is: "31.00" is none. */
+static bool label_is_printed_so(wharf_str text, wharf_str postal)
 {
     for (size_t i = 0; i + postal.n <= text.n; i++) {
         if (!strncasecmp(text.p + i, postal.p, postal.n))
@@ -184,20 +185,26 @@ static bool label_place_as_is(
            label_read_as(text, wharf_z(""), false, room, ret);
 }
 
-bool label_place_read(
-    const struct label_env *env, wharf_str text, wharf_str country, struct label_place *ret)
+/* Reads the text; false where its postal code does not stand in the last lines. */
+static bool label_place_in(const struct label_env *env, wharf_str text, size_t last,
+    wharf_str country, struct label_place *ret)
 {
-    wharf_str rest, last = label_last_line(text, &rest), repaired;
-    wharf_str named = rest.n && label_is_country(last) ? label_named_country(last) : country;
+    return label_place_as_is(env, text, country, ret) &&
+           label_is_printed_so((wharf_str){text.p + last, text.n - last}, ret->postal_code);
+}
 
-    if (label_place_as_is(env, text, country, ret)) {
-        ret->read = text;
+bool label_place_read(const struct label_env *env, wharf_str text, size_t last, wharf_str country,
+    struct label_place *ret)
+{
+    wharf_str rest, line = label_last_line(text, &rest), repaired;
+    wharf_str named = rest.n && label_is_country(line) ? label_named_country(line) : country;
+
+    last = last < text.n ? last : text.n;
+    if (label_place_in(env, text, last, country, ret))
         return true;
-    }
     if (!label_postal_repair(env, text, named, &repaired) ||
-        !label_place_as_is(env, repaired, country, ret))
+        !label_place_in(env, repaired, last, country, ret))
         return false;
-    ret->read = repaired;
     ret->repaired = true;
     return true;
 }

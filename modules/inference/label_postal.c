@@ -21,7 +21,7 @@ static char label_digit_like(char c)
 /* Returns the letter that a digit looks like; 0: none. */
 static char label_letter_like(char c)
 {
-    static const char digits[] = "012568$", letters[] = "OIZSGBS";
+    static const char digits[] = "012568$])", letters[] = "OIZSGBSJJ";
     const char *at = c ? strchr(digits, c) : NULL;
 
     return at ? letters[at - digits] : 0;

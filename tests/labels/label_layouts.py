@@ -166,8 +166,9 @@ def dhl_express(l):
     l.tracking_code(60, 262, 170, 56)
     shown = f"{l.number[:2]} {l.number[2:6]} {l.number[6:]}"
     l.tracking_text(144, 322, 9, "WAYBILL", number=shown, align="center", width=200)
-    l.code("code128", 40, 338, f"2L{l.target}{l.postal(6)}+{digits(c, 8)}", "routing", width=210, height=44)
-    l.text(144, 384, f"(2L){l.target}{l.postal(6)}+", 7, align="center")
+    zip_code = l.postal(5) if l.target == "US" else l.postal()
+    l.code("code128", 40, 338, f"2L{l.target}{zip_code}+{digits(c, 8)}", "routing", width=210, height=44)
+    l.text(144, 384, f"(2L){l.target}{zip_code}+", 7, align="center")
     licence = f"JD01{digits(c, 16)}"
     l.code("code128", 24, 396, "J" + licence, "reference", width=240, height=44)
     l.text(144, 442, f"(J) {licence[:4]} {licence[4:8]} {licence[8:12]} {licence[12:16]} {licence[16:]}", 7, align="center")

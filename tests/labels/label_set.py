@@ -16,6 +16,7 @@ import tempfile
 
 from label_layouts import LAYOUTS
 from label_page import Label
+import label_numbers as numbers
 import label_wear
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -48,9 +49,9 @@ def lay_out(seed, i, row, day):
 
 def also(label):
     """Other spellings of the tracking number that a reader may give."""
-    if label.row["format"] == "dpd_14":  # the parcel's number without its check sign, or all of the barcode with it
+    if label.row["format"] == "dpd_14":  # the parcel's number without its check sign, or all of the barcode, with its own or without
         whole = next(c["value"] for c in label.codes if c["purpose"] == "tracking").lstrip("%")
-        return [label.number[:14], whole]
+        return [label.number[:14], whole, whole + (numbers.mod37_36(whole) if whole.isalnum() else "")]
     return []
 
 
