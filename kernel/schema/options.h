@@ -42,7 +42,7 @@ int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct
 /* Reads an array of different texts. Returns NULL and 0 when it is absent. */
 const char *const *opt_texts(struct compile *c, const struct wharf_json *object,
     const struct place *at, const char *key, size_t *ret_n);
-/* The same of texts that match the pattern, as opt_shape() checks it. */
+/* Reads the same of texts that match the pattern, as opt_shape() checks it. */
 const char *const *opt_shapes(struct compile *c, const struct wharf_json *object,
     const struct place *at, const char *key, const char *pattern, const char *what, size_t *ret_n);
 /* Reads one of a list of words (ends with NULL). Returns its index, or fallback. */

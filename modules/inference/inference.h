@@ -36,6 +36,7 @@ extern const wharf_text_api *inference_text;
 /* NULL where the module is not there */
 extern const wharf_contacts_match_api *inference_contacts;
 extern const wharf_locations_directory_api *inference_places;
+extern const wharf_locations_layouts_api *inference_layouts;
 extern const wharf_trackers_ops_api *inference_trackers;
 
 #define RESOURCE      "shipping_label_inference"

@@ -15,6 +15,7 @@ const wharf_keys_api *inference_keys;
 const wharf_text_api *inference_text;
 const wharf_contacts_match_api *inference_contacts;
 const wharf_locations_directory_api *inference_places;
+const wharf_locations_layouts_api *inference_layouts;
 const wharf_trackers_ops_api *inference_trackers;
 
 static const wharf_route routes[] = {
@@ -63,6 +64,7 @@ static wharf_status inference_start(wharf_plugin *self, wharf_req *req)
     inference_text = W->service(self, "wharf.text", 1, 1);
     inference_contacts = W->service(self, "contacts.match", 1, 3);
     inference_places = W->service(self, "locations.directory", 1, 2);
+    inference_layouts = W->service(self, "locations.layouts", 1, 0);
     inference_trackers = W->service(self, "trackers.ops", 1, 0);
     if (merge)
         merge->on_merge(inference_contacts_merged);

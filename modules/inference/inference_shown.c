@@ -1,4 +1,4 @@
-/* inference_shown.c - links to the images of a reading, made when it is read
+/* inference_shown.c - links to the images of a reading and its place, made when it is read
  * (docs/spec/06-inference.md sections 3 and 4.1). */
 #include "inference.h"
 
@@ -54,9 +54,26 @@ static void shown_put(wharf_req *req, wharf_out *out, const wharf_json *images, 
     W->json->close(out);
 }
 
+/* Shows the places of the readings; null where there is none, or nobody knows of places. */
+static wharf_status shown_layouts(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = field_text(recs[i], SHIPPING_LABEL_INFERENCE_LAYOUT_ID);
+    if (inference_layouts)
+        return inference_layouts->show(req, ids, n, outs);
+    for (size_t i = 0; i < n; i++)
+        W->json->put(outs[i], NULL, val_null());
+    return WHARF_OK;
+}
+
 wharf_status inference_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
+    if (f == SHIPPING_LABEL_INFERENCE_LAYOUT)
+        return shown_layouts(req, recs, n, outs);
     for (size_t i = 0; i < n; i++)
         shown_put(req, outs[i], field_json(recs[i], SHIPPING_LABEL_INFERENCE_IMAGES_KEPT), f);
     return WHARF_OK;

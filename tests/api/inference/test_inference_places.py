@@ -91,7 +91,8 @@ def test_layouts(client):
     client.refused("POST", PATH, 400, "inference.layout_mismatch", ["layout_id"], {"image": image, "layout_id": other})
     client.refused("POST", PATH, 400, "validation.failed", ["layout_id"], {"image": image, "location_id": here, "layout_id": "lay_0000000000000000000000"})
     row = read(client, drawn(), location_id=here, layout_id=shelf).data
-    assert (row["location_id"], row["layout_id"]) == (here, shelf)
+    assert (row["location_id"], row["layout_id"], row["layout"]["id"], row["layout"]["name"], row["layout"]["location"]["id"]) == (here, shelf, shelf, "Shelf", here)
+    assert [r["layout"] and r["layout"]["id"] for r in client.get(PATH).data] == [shelf] and get(client, row)["layout"] == row["layout"]
     client.refused("POST", f"{PATH}/{row['id']}", 400, "inference.layout_mismatch", ["layout_id"], {"layout_id": other})
     moved = client.post(f"{PATH}/{row['id']}", {"location_id": there}, expect=200).data
     assert (moved["location_id"], moved["layout_id"]) == (there, None)
