@@ -27,12 +27,12 @@ static char label_letter_like(char c)
     return at ? letters[at - digits] : 0;
 }
 
-static bool label_is_letter(char c)
+static bool label_postal_is_letter(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static bool label_is_digit(char c)
+static bool label_postal_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -41,11 +41,11 @@ static bool label_is_digit(char c)
 static char label_sign_for(char what, char c)
 {
     if (what == '9')
-        return label_is_digit(c) ? c : label_digit_like(c);
+        return label_postal_is_digit(c) ? c : label_digit_like(c);
     if (what == 'a')
-        return label_is_letter(c) ? c : label_letter_like(c);
+        return label_postal_is_letter(c) ? c : label_letter_like(c);
     if (what == 'x')
-        return label_is_letter(c) || label_is_digit(c) ? c : 0;
+        return label_postal_is_letter(c) || label_postal_is_digit(c) ? c : 0;
     return (c | 0x20) == what ? c : 0;
 }
 
@@ -105,7 +105,7 @@ static bool label_begins_area(wharf_str code, const char *country)
         if (strcmp(a->country, country) != 0)
             continue;
         known = true;
-        if (code.n > n && !strncasecmp(code.p, a->begins, n) && !label_is_letter(code.p[n]))
+        if (code.n > n && !strncasecmp(code.p, a->begins, n) && !label_postal_is_letter(code.p[n]))
             return true;
     }
     return !known;
