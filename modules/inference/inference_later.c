@@ -1,8 +1,8 @@
 /* inference_later.c - readings that a job makes, of requests that answer at once ("Prefer:
  * respond-async") and of items of batches (inference_batch.c): the images are stored as they came,
  * or are still to be fetched, and the job has the rights of the key that sent them
- * (docs/spec/06-inference.md sections 2, 5 and 6). A reading whose worker dies twice is given up, and
- * its row says so. Files are stored for the time of it where they are not to be kept. */
+ * (docs/spec/06-inference.md sections 2, 5 and 6). A reading whose worker dies twice is given up,
+ * and its row says so. Files are stored for the time of it where they are not to be kept. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
