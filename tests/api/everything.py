@@ -35,7 +35,7 @@ LEFT_OUT = {
         "listen", "admin.listen", "data", "database.url", "log.file", "master_key_file", "modules", "module_path", "cell.dir", "crash.dir", "blob.dir", "carriers.file"],
     "another way of the same work, which has tests of its own": [
         "user", "database.direct", "database.prepared", "migrate", "environment", "auth.pepper", "master_key", "blob.s3.region", "blob.s3.direct", "blob.s3.client_endpoint", "safe_mode", "rules.verify",
-        "lua_hooks.strict", "crash.quarantine", "notifications.fcm", "notifications.web_push", "stations.push", "stations.fit", "templates.emit_generated", "carriers.tracking_prefix", "documents.extra_categories", "documents.quota_bytes", "documents.clamd"],
+        "lua_hooks.strict", "crash.quarantine", "notifications.fcm", "notifications.web_push", "stations.push", "stations.fit", "templates.emit_generated", "carriers.tracking_prefix", "documents.extra_categories", "documents.quota_bytes", "documents.clamd", "documents.full_text"],
     "how many processes, threads and connections do the work": [
         "workers", "jobs.workers", "jobs.threads", "jobs.long_threads", "jobs.plugin_share", "database.lanes", "database.pool", "workflows.cells", "workflows.cells_max",
         "net.per_host", "net.transfers"],

@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import sys
+import threading
 
 import fastjsonschema
 import jsonschema
@@ -70,7 +71,7 @@ def kept(kind, text, make):
         return file.read_bytes()
     made = make()
     file.parent.mkdir(exist_ok=True)
-    whole = file.with_name(f"{file.name}.{os.getpid()}")  # another process may make the same one
+    whole = file.with_name(f"{file.name}.{os.getpid()}.{threading.get_ident()}")  # others may make the same one
     whole.write_bytes(made)
     whole.rename(file)
     return made

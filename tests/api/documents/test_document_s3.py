@@ -22,7 +22,8 @@ AGAIN = [test_document_bytes, test_document_clock, test_document_lists, test_doc
 def on_s3(*args, **more):
     """A server with files on an S3 server of its own, which ends with it."""
     store = Store()
-    s = Server(*args, *store.settings(), **more)
+    # The job that reads words of files would meet what tests make S3 do.
+    s = Server(*args, *store.settings(), "--set", "documents.full_text.enabled=false", **more)
     s.s3, end = store, s.end
 
     def end_both():
