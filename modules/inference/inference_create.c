@@ -1,6 +1,6 @@
 /* inference_create.c - POST /v1/inferences/images/shipping-labels: images of a request become a row
- * (docs/spec/06-inference.md sections 2 and 5). No connection to the database is held while images
- * are fetched and read. Leaves to others: reading them later (inference_later.c). */
+ * (docs/spec/06-inference.md sections 2 and 5). Leaves to others: reading them later
+ * (inference_later.c). */
 #include "inference.h"
 
 #include "inference.gen.h"

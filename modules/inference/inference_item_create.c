@@ -1,7 +1,6 @@
 /* inference_item_create.c - POST /v0/ai/inferences/images/item-labels: one image becomes a row
- * (docs/spec/06-inference.md section 11). No connection to the database is held while the image is
- * fetched and read. Leaves to others: fields (inference_item_facts.c), rules of the row
- * (inference_item_rules.c). */
+ * (docs/spec/06-inference.md section 11). Leaves to others: fields (inference_item_facts.c), rules
+ * of the row (inference_item_rules.c). */
 #include <string.h>
 
 #include "inference.h"
