@@ -44,16 +44,17 @@ static bool preview_prepare(void)
         "/Helvetica>> /S <</Type /Font /Subtype /Type1 /BaseFont /Symbol>> >> >> >> endobj\n4 0 "
         "obj <</Length 64>> stream\nBT /F 12 Tf 20 50 Td (Text) Tj /S 12 Tf (abc) Tj ET           "
         "     \nendstream endobj\ntrailer <</Root 1 0 R>>\n";
-    struct preview_call wish = {.page = 1, .width = 20, .height = 20};
-    struct picture picture;
-    bool good;
+    static const struct preview_call wishes[] = {
+        {.page = 1, .width = 20, .height = 20}, {.page = 1, .text = 1}};
+    bool good = true;
 
     fonts_prepare();
-    good = page_draw(pdf, sizeof(pdf) - 1, &wish, &picture);
-    free(picture.bytes);
-    wish.text = 1;
-    good = good && page_draw(pdf, sizeof(pdf) - 1, &wish, &picture);
-    free(picture.bytes);
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        struct picture picture;
+
+        good &= page_draw(pdf, sizeof(pdf) - 1, &wishes[i], &picture);
+        free(picture.bytes);
+    }
     return good;
 }
 

@@ -146,6 +146,7 @@ static inline struct definition bench_definition(void)
             .n_sorts = 6,
             .searches = bench_searches,
             .n_searches = 3,
+            .by_relevance = true,
             .filters = bench_filters,
             .n_filters = sizeof(bench_filters) / sizeof(bench_filters[0])}};
 }
