@@ -39,6 +39,8 @@ bool picture_add(struct picture *p, const void *bytes, size_t n, size_t most)
 {
     if (n > most - p->n)
         return false;
+    if (!n)
+        return true;
     if (p->cap - p->n < n) {
         p->cap = p->cap * 2 + n + PREVIEW_BLOCK;
         p->bytes = cell_realloc(p->bytes, p->cap);

@@ -39,10 +39,9 @@ struct value {
 enum body_flag { BODY_STRICT = 1 }; /* unknown and never-writable fields are problems ("unknown") */
 
 /* Checks a whole body. op: OP_CREATE or OP_UPDATE; both: as a create, with the fields that only
- * updates write. values: d->n_fields, zeroed. Returns true when
- * there was no problem. Fields that may be written on create only are delivered on update too: the
- * caller compares and answers "immutable". A sent "id" is delivered for definitions with
- * id_pattern (checked by it). */
+ * updates write. values: d->n_fields, zeroed. Returns true when there was no problem. Fields that
+ * may be written on create only are delivered on update too: the caller compares and answers
+ * "immutable". A sent "id" is delivered for definitions with id_pattern (checked by it). */
 bool body_check(struct arena *a, const struct definition *d, uint32_t op,
     const struct wharf_json *body, uint32_t flags, struct value *values, schema_problem_fn *fn,
     void *arg);

@@ -56,7 +56,7 @@ static wharf_status documents_start(wharf_plugin *self, wharf_req *req)
     documents_config = W->service(self, "wharf.config", 1, 2);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
-    documents_image = W->service(self, "wharf.image", 1, 0);
+    documents_image = W->service(self, "wharf.image", 1, 1);
     documents_logs = W->service(self, "wharf.logs", 1, 1);
     documents_preview = W->service(self, "wharf.preview", 1, 1);
     documents_render = W->service(self, "wharf.render", 1, 0);

@@ -218,6 +218,10 @@ wharf_status similarity_add(
 
 /* ---- inference_linked.c: shipments inside of it, where it goes, its tracker ---- */
 
+/* Reads a row of another module as it is shown. flags: of res->fetch(). NULL in *ret: it is not
+ * there, or not within reach. */
+wharf_status linked_row(
+    wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_json **ret);
 /* Refuses children that can't be. list: ids, or NULL. */
 wharf_status children_check(
     wharf_req *req, const wharf_json *list, wharf_str tracker_type, wharf_str location);
@@ -291,6 +295,17 @@ wharf_status batch_keep(wharf_req *req, const wharf_rec *rec);
 
 /* Returns a link to a file of an image; empty: it is not kept. */
 wharf_str shown_link(wharf_req *req, wharf_str file);
+/* Makes a body of the members of another one that a row takes. */
+wharf_status create_row_body(wharf_req *req, const wharf_json *body, const char *const *keys,
+    size_t n, const wharf_json **ret);
+struct create_words { /* of an answer to a create */
+    const char *path; /* of the collection */
+    wharf_field status;
+    const char *open; /* said when the row's status is error */
+};
+/* Answers 201 with the row that was made. */
+wharf_status create_answer(
+    wharf_req *req, const char *resource, wharf_str id, const struct create_words *words);
 /* Makes the row of a reading. */
 wharf_status create_row(
     wharf_req *req, const wharf_json *body, struct reading *r, const wharf_rec **ret_rec);

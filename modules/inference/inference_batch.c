@@ -43,7 +43,8 @@ static wharf_status batch_body(
     return W->json->result(req, out, ret);
 }
 
-/* Judges the images that were sent themselves; what is to be fetched is judged by the job. */
+/* Judges the images that were sent themselves; what is to be fetched is judged by the job. Their
+ * bytes are let go: a set of items would hold too many files until it is written. */
 static wharf_status batch_try(wharf_req *req, struct reading *r)
 {
     const struct picture *first = &r->pictures[0];
@@ -75,8 +76,7 @@ wharf_status batch_accept(wharf_req *req, wharf_rec *rec)
     if (s == WHARF_OK)
         s = images_collect(req, body, IMAGES_MAX, r->pictures, &r->n);
     if (s == WHARF_OK)
-        s = wishes_settle(
-            req, sent->options, field_text(rec, SHIPPING_LABEL_INFERENCE_LOCATION_ID), &r->settled);
+        s = wishes_settle(req, sent->options, location, &r->settled);
     if (s != WHARF_OK)
         return s;
     wishes_read(r->settled, &r->wishes);

@@ -37,14 +37,13 @@ wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct re
 
 /* ---- the row ---- */
 
-static wharf_status create_row_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
+wharf_status create_row_body(wharf_req *req, const wharf_json *body, const char *const *keys,
+    size_t n, const wharf_json **ret)
 {
-    static const char *const keys[] = {
-        "location_id", "layout_id", "child_shipments", "metadata", "notes", "disable_webhooks"};
     wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < n; i++)
         if (W->json->get(body, keys[i]))
             W->json->put(out, keys[i], val_json(W->json->get(body, keys[i])));
     W->json->close(out);
@@ -54,6 +53,8 @@ static wharf_status create_row_body(wharf_req *req, const wharf_json *body, cons
 wharf_status create_row(
     wharf_req *req, const wharf_json *body, struct reading *r, const wharf_rec **ret_rec)
 {
+    static const char *const keys[] = {
+        "location_id", "layout_id", "child_shipments", "metadata", "notes", "disable_webhooks"};
     struct inner *in = W->mem->alloc(req, sizeof(*in));
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = RESOURCE,
@@ -61,7 +62,7 @@ wharf_status create_row(
         .kind = inference_inner_kind,
         .context = in,
         .ret_rec = ret_rec};
-    wharf_status s = create_row_body(req, body, &w.body);
+    wharf_status s = create_row_body(req, body, keys, sizeof(keys) / sizeof(keys[0]), &w.body);
 
     in->reading = r;
     return s == WHARF_OK ? W->res->write(req, &w) : s;
@@ -83,33 +84,37 @@ wharf_status create_tracker(wharf_req *req, const struct reading *r, const wharf
                                    : tracker_later(req, W->res->id(rec));
 }
 
+wharf_status create_answer(
+    wharf_req *req, const char *resource, wharf_str id, const struct create_words *words)
+{
+    const wharf_rec *rec;
+    wharf_status s = W->res->fetch(req, resource, id, WHARF_SHOWN, &rec);
+
+    if (s != WHARF_OK)
+        return s;
+    W->res->encode(req,
+        W->req->respond(
+            req, 201, is(field_text(rec, words->status), "error") ? words->open : "Label read"),
+        NULL, rec);
+    W->req->created(req, W->mem->format(req, "%s/%s", words->path, id.p));
+    return WHARF_OK;
+}
+
 /* Makes row and tracker in one transaction, and answers. */
 static wharf_status create_write(wharf_req *req, const wharf_json *body, struct reading *r)
 {
+    static const struct create_words words = {"/v1/inferences/images/shipping-labels",
+        SHIPPING_LABEL_INFERENCE_STATUS, "Label read, review needed"};
     const wharf_rec *rec = NULL;
-    wharf_str id;
     wharf_status s = reading_keep(req, r);
 
     if (s == WHARF_OK)
         s = create_row(req, body, r, &rec);
-    if (s != WHARF_OK)
-        return s;
-    id = W->res->id(rec);
-    s = state_tell(req, NULL, rec); /* behind the event of the create */
+    if (s == WHARF_OK)
+        s = state_tell(req, NULL, rec); /* behind the event of the create */
     if (s == WHARF_OK)
         s = create_tracker(req, r, rec);
-    if (s == WHARF_OK)
-        s = W->res->fetch(req, RESOURCE, id, WHARF_SHOWN, &rec);
-    if (s != WHARF_OK)
-        return s;
-    W->res->encode(req,
-        W->req->respond(req, 201,
-            is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "error")
-                ? "Label read, review needed"
-                : "Label read"),
-        NULL, rec);
-    W->req->created(req, W->mem->format(req, "/v1/inferences/images/shipping-labels/%s", id.p));
-    return WHARF_OK;
+    return s == WHARF_OK ? create_answer(req, RESOURCE, W->res->id(rec), &words) : s;
 }
 
 wharf_status inference_create(wharf_req *req, void *arg)

@@ -35,22 +35,10 @@ static wharf_status item_label_read_image(wharf_req *req, struct item_reading *r
 
 /* ---- the row ---- */
 
-static wharf_status item_label_body(wharf_req *req, const wharf_json *body, const wharf_json **ret)
-{
-    static const char *const keys[] = {"location_id", "metadata"};
-    wharf_out *out = W->json->builder(req);
-
-    W->json->open(out, NULL, '{');
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (W->json->get(body, keys[i]))
-            W->json->put(out, keys[i], val_json(W->json->get(body, keys[i])));
-    W->json->close(out);
-    return W->json->result(req, out, ret);
-}
-
 static wharf_status item_label_write(
     wharf_req *req, const wharf_json *body, struct item_reading *r, const wharf_rec **ret)
 {
+    static const char *const keys[] = {"location_id", "metadata"};
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = ITEM_RESOURCE,
         .op = WHARF_CREATE,
@@ -61,31 +49,19 @@ static wharf_status item_label_write(
         req, &r->picture, r->wishes.store_images, WHARF_S("item-label"), &r->file);
 
     if (s == WHARF_OK)
-        s = item_label_body(req, body, &w.body);
+        s = create_row_body(req, body, keys, sizeof(keys) / sizeof(keys[0]), &w.body);
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
 static wharf_status item_label_answer(
     wharf_req *req, const wharf_json *body, struct item_reading *r)
 {
+    static const struct create_words words = {"/v0/ai/inferences/images/item-labels",
+        ITEM_LABEL_INFERENCE_STATUS, "Nothing was found on the label"};
     const wharf_rec *rec = NULL;
-    wharf_str id;
     wharf_status s = item_label_write(req, body, r, &rec);
 
-    if (s != WHARF_OK)
-        return s;
-    id = W->res->id(rec);
-    s = W->res->fetch(req, ITEM_RESOURCE, id, WHARF_SHOWN, &rec);
-    if (s != WHARF_OK)
-        return s;
-    W->res->encode(req,
-        W->req->respond(req, 201,
-            is(field_text(rec, ITEM_LABEL_INFERENCE_STATUS), "error")
-                ? "Nothing was found on the label"
-                : "Label read"),
-        NULL, rec);
-    W->req->created(req, W->mem->format(req, "/v0/ai/inferences/images/item-labels/%s", id.p));
-    return WHARF_OK;
+    return s == WHARF_OK ? create_answer(req, ITEM_RESOURCE, W->res->id(rec), &words) : s;
 }
 
 wharf_status item_label_create(wharf_req *req, void *arg)

@@ -5,14 +5,12 @@
 
 #include "inference.gen.h"
 
-/* Reads a row of another module as it is shown. NULL in *ret: it is not there, or not within
- * reach. */
-static wharf_status linked_row(
-    wharf_req *req, const char *resource, wharf_str id, const wharf_json **ret)
+wharf_status linked_row(
+    wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_rec *rec;
-    wharf_status s = W->res->fetch(req, resource, id, WHARF_SHOWN, &rec);
+    wharf_status s = W->res->fetch(req, resource, id, WHARF_SHOWN | flags, &rec);
 
     *ret = NULL;
     if (s == WHARF_NOT_FOUND || s == WHARF_DENIED) {
@@ -32,7 +30,7 @@ static wharf_status children_check_one(
 {
     static const char *const statuses[] = {"created", "delivered", "return_to_sender"};
     const wharf_json *row;
-    wharf_status s = linked_row(req, "shipment", id, &row);
+    wharf_status s = linked_row(req, "shipment", id, 0, &row);
 
     if (s != WHARF_OK)
         return s;
@@ -137,7 +135,7 @@ wharf_status linked_pass_on(wharf_req *req, const wharf_rec *old_rec, const whar
     if (!tracker.n || !body || !inference_trackers ||
         inference_keys->level(req, WHARF_S("trackers")) < WHARF_LEVEL_WRITE)
         return WHARF_OK;
-    s = linked_row(req, "tracker", tracker, &row);
+    s = linked_row(req, "tracker", tracker, 0, &row);
     if (s != WHARF_OK || !is(json_text(row, "status"), "created"))
         return s;
     return W->res->update(req, "tracker", tracker, body, NULL);

@@ -4,26 +4,12 @@
 
 #include "inference.gen.h"
 
-/* Reads a row as it is shown. NULL in *ret: it is not there, or not within reach. */
+/* Reads a row of the module locations as linked_row(); NULL in *ret also where it is not loaded. */
 static wharf_status inference_place_row(
     wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_json **ret)
 {
-    wharf_out *out = W->json->builder(req);
-    const wharf_rec *rec;
-    wharf_status s;
-
     *ret = NULL;
-    if (!inference_places || !id.n)
-        return WHARF_OK;
-    s = W->res->fetch(req, resource, id, WHARF_SHOWN | flags, &rec);
-    if (s == WHARF_NOT_FOUND || s == WHARF_DENIED) {
-        W->err->clear(req);
-        return WHARF_OK;
-    }
-    if (s != WHARF_OK)
-        return s;
-    W->res->encode(req, out, NULL, rec);
-    return W->json->result(req, out, ret);
+    return inference_places && id.n ? linked_row(req, resource, id, flags, ret) : WHARF_OK;
 }
 
 wharf_status place_read(wharf_req *req, wharf_str location, struct place *ret)

@@ -37,6 +37,12 @@ const struct cell_kind host_image_kind = {.name = "image",
     .nice = STEP_BACK_NICE};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Returns the processes; NULL when their program is missing. */
+static struct cell_pool *host_image_pool(wharf_req *req)
+{
+    return cell_shared_pool(&cells, &host_image_kind, req->engine->config->cell_dir);
+}
+
 struct image_work {
     struct cell_pool *pool;
     struct image_call call;
@@ -198,8 +204,7 @@ static wharf_status i_read(wharf_req *req, int fd, const wharf_image_wish *wish,
     struct image_work *w = ARENA_NEW(req->arena, struct image_work);
     wharf_status s;
 
-    *w = (struct image_work){
-        .pool = cell_shared_pool(&cells, &host_image_kind, req->engine->config->cell_dir),
+    *w = (struct image_work){.pool = host_image_pool(req),
         .fd = fd,
         .due_us = clock_monotonic_us() + DEADLINE_US,
         .read = &read,
@@ -213,4 +218,9 @@ static wharf_status i_read(wharf_req *req, int fd, const wharf_image_wish *wish,
     return s;
 }
 
-const wharf_image_api host_image = {WHARF_HEAD(wharf_image_api), i_read};
+static bool i_present(wharf_req *req)
+{
+    return host_image_pool(req) != NULL;
+}
+
+const wharf_image_api host_image = {WHARF_HEAD(wharf_image_api), i_read, i_present};

@@ -3,7 +3,7 @@
 
 #include "image/host_image.h"
 
-static const struct offered_service services[] = {{{"wharf.image", 1, 0}, &host_image}};
+static const struct offered_service services[] = {{{"wharf.image", 1, 1}, &host_image}};
 
 const struct part image_part = {
     .name = "image", .services = services, .n_services = sizeof(services) / sizeof(*services)};

@@ -1,4 +1,4 @@
-/* wharf/service/image.h - pictures of labels read: service "wharf.image", version 1.0
+/* wharf/service/image.h - pictures of labels read: service "wharf.image", version 1.1
  * (docs/spec/06-inference.md section 7).
  *
  * A picture becomes barcodes, words with their places, and figures for a classifier. What they
@@ -136,6 +136,9 @@ typedef struct wharf_image_api {
      * Waits for the cells. [worker] */
     wharf_status (*read)(wharf_req *req, int fd, const wharf_image_wish *wish,
         wharf_image_read *ret_read, uint32_t *ret_verdict, wharf_str *ret_reason);
+    /* Since 1.1. Tells whether this server has the program that reads pictures; without it read()
+     * is always module.unavailable. [worker] */
+    bool (*present)(wharf_req *req);
 } wharf_image_api;
 
 #ifdef __cplusplus

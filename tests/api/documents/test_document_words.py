@@ -215,6 +215,26 @@ def test_a_text_without_end(world, org, client):
     assert world.sql("SELECT length(content_words) <= 20000 FROM documents.document WHERE id = %s", row["id"]) == [(True,)]
 
 
+def test_a_language_that_is_missing():
+    """Pictures wait; what a PDF carries is found, also of files that are older than pages that are pictures."""
+    server = Server("--modules", "org,documents", "--test-clock", "--set", "documents.full_text.languages=qqq")
+    server.offset = 0
+    try:
+        org = server.organization()
+        client = org.client()
+        old = make(client, text_pdf("Quarterdeck"))
+        scans = [make(client, scanned_pdf("Gangway")) for _ in range(6)]
+        waits = make(client, png("Forecastle"))
+        run(server)
+        until(lambda: [i for i, in unread(server, org)] == [waits["id"]] or run(server))
+        run(server)
+        assert found(client, "quarterdeck") == [old["id"]] and found(client, "gangway") == [] and scans
+        until(lambda: "documents.language" in (server.folder / "wharf.log").read_text())
+        assert [i for i, in unread(server, org)] == [waits["id"]]
+    finally:
+        server.stop()
+
+
 def test_it_can_be_left_out():
     server = Server("--modules", "org,documents", "--test-clock", "--set", "documents.full_text.enabled=false")
     server.offset = 0

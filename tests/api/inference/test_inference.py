@@ -4,28 +4,8 @@ import concurrent.futures
 
 import pytest
 
-from readings import PATH, contact, drawn, get, labels, numbered, read, text, uri
+from readings import PATH, contact, drawn, get, labels, numbered, read, text
 from wharf import Server, until
-
-MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
-
-
-@pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
-    yield s
-    s.stop()
-
-
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
-
 
 # ---- one label ----
 

@@ -64,16 +64,6 @@ def server(host):
     s.stop()
 
 
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
-
-
 def small(**more):
     """A label whose picture fits into an item of a batch."""
     return text(labels.bytes_of(labels.Image.open(labels.io.BytesIO(drawn(**more))).convert("1"), optimize=True))

@@ -3,29 +3,8 @@ import os
 import random
 import signal
 
-import pytest
-
 from readings import PATH, contact, drawn, get, labels, numbered, text
-from wharf import Server, make_location, until
-
-MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
-
-
-@pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
-    yield s
-    s.stop()
-
-
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
+from wharf import make_location, until
 
 LATER = {"Prefer": "respond-async"}
 

@@ -1,27 +1,8 @@
 """Spellings of paths that are taken, and what the tools say of themselves (docs/spec/06-inference.md section 1)."""
 import pytest
 
-from readings import PATH, contact, drawn, get, read, text
-from wharf import Server
+from readings import PATH, contact, drawn, read, text
 
-MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
-
-
-@pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
-    yield s
-    s.stop()
-
-
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
 
 OTHER = ["/v1/inferences/images/shipping_labels", "/v1/inferences/shipping_labels"]
 

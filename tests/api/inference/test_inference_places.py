@@ -1,27 +1,6 @@
 """The place where a label is read: settings of a location, its country, its layouts (docs/spec/06-inference.md sections 2, 3 and 8.4)."""
-import pytest
-
-from readings import PATH, contact, drawn, get, labels, numbered, read, text
-from wharf import Server, make_location
-
-MODULES = "org,locations,carriers,contacts,shipments,trackers,events,inference"
-
-
-@pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", MODULES, "--set", "rate_limit.key=0")
-    yield s
-    s.stop()
-
-
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
+from readings import PATH, contact, drawn, get, numbered, read, text
+from wharf import make_location
 
 
 def settings(client, location, **members):

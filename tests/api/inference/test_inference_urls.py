@@ -6,7 +6,7 @@ import time
 import pytest
 
 from outside import Host, drip, redirect
-from readings import PATH, drawn, labels, numbered, read, text
+from readings import PATH, drawn, labels, numbered, text
 from wharf import Server
 
 MOST = 10_000_000

@@ -29,16 +29,6 @@ def server(host):
     s.stop()
 
 
-@pytest.fixture
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture
-def client(org):
-    return org.client()
-
-
 def drawn(lines=(), codes=()):
     """A label of an item as PNG bytes: lines of text, then barcodes, each (kind, value, more options of zint)."""
     if (lines, codes) not in PICTURES:
