@@ -235,8 +235,14 @@ def gate_pages():
     return problems + [f"{f}: neither docs/README.md nor docs/decisions/README.md names it" for f in tracked("docs/**.md") if f not in index | {"docs/README.md"}]
 
 
+def gate_scripts():
+    """A file that says in its first line which program runs it can be run by its name."""
+    return [f"{f}: chmod +x" for f in tracked("*") if (ROOT / f).read_bytes()[:2] == b"#!" and not os.access(ROOT / f, os.X_OK)]
+
+
 def gate_where():
-    """A row of docs/internals/where.md and the files that it names give the same sections of the same spec, where both give any."""
+    """A row of docs/internals/where.md and the files that it names give the same sections of the same spec, where both give any; and functions that pages for
+    contributors name are in the sources."""
     sys.path.insert(0, str(ROOT / "tools"))
     import reference  # noqa: E402
     said, problems, folder = dict(reference.files_that_name_specs()), [], ""
@@ -250,6 +256,17 @@ def gate_where():
                 told = reference.whole_sections(said.get(path, ""), spec)
                 if named and told and not named & told:
                     problems.append(f"docs/internals/where.md:{n}: section {sorted(named)} of spec {spec}, and {path} says {sorted(told)}")
+    return problems + functions_not_found()
+
+
+def functions_not_found():
+    """Functions that pages for contributors name and no source has; in a row of where.md, no file of that row."""
+    sources, problems = {f: text(f) for f in tracked("*.c", "*.cc", "*.h", "*.sql", "*.py", "*.lua", "*.js")}, []
+    for f in tracked("docs/internals/*.md", "docs/architecture.md"):
+        for n, line in enumerate(text(f).split("\n"), 1):
+            ends = tuple(re.findall(r"`([\w/.]+\.(?:cc?|h|sql|py|lua|js))`", line)) if f.endswith("/where.md") else ()
+            said = "\n".join(s for path, s in sources.items() if not ends or f"/{path}".endswith(tuple(f"/{e}" for e in ends)))
+            problems += [f"{f}:{n}: no source named here has {name}()" for name in re.findall(r"`(\w+)\(\)`", line) if not re.search(rf"\b{name}\b", said)]
     return problems
 
 

@@ -40,7 +40,6 @@ extern const wharf_hooks documents_document_hooks;
 enum {
     UPLOAD_S = 3600, /* an upload_url is good for */
     REQUEST_S = 86400, /* bytes are awaited for; then the document is expired */
-    SIGNED_S = 900, /* a document_url is good for */
     KEPT_S = 30 * 86400, /* bytes of a deleted document are kept for */
     VERSIONS_MAX = 50
 };
