@@ -60,8 +60,8 @@ def send(base, key, made, until):
             c.close()
 
 
-def measure(server, others, made, senders, seconds):
-    """Prints what others wait alone, and while so many clients of another organization send the requests of `made`."""
+def measure(server, others, made, senders, seconds, name="hostile"):
+    """Prints what others wait alone, and while so many clients of another organization send the requests of `made`. Returns the ratio of their p99."""
     key = server.organization().key()
     others.ask(3)
     idle = others.ask(max(10, seconds // 4))
@@ -71,9 +71,10 @@ def measure(server, others, made, senders, seconds):
         sent = [pool.submit(send, server.base, key, made[i::senders], until) for i in range(senders)]
         busy = others.ask(seconds - 1)
         counts = sum((s.result() for s in sent), collections.Counter())
-    tell(idle, busy)
+    ratio = tell(idle, busy)
     statuses = ", ".join(f"{n} of {status}" for status, n in sorted(counts.items(), key=str))
-    print(f"{sum(counts.values())} hostile requests in {seconds} s ({statuses}); workers {'as before' if workers(server) == before else 'ENDED'}")
+    print(f"{sum(counts.values())} {name} requests in {seconds} s ({statuses}); workers {'as before' if workers(server) == before else 'ENDED'}")
+    return ratio
 
 
 @contextlib.contextmanager

@@ -75,7 +75,9 @@ class Others:
 
 
 def tell(idle, busy):
-    """A line for each kind, and one for all requests together."""
+    """Prints a line for each kind, and one for all requests together. Returns how many times the p99 of all was that of idle."""
     for kind in idle:
         beside(kind, idle[kind], busy[kind])
-    beside("all three", *(sum((found[kind] for kind in KINDS), []) for found in (idle, busy)))
+    alone, beside_it = (sum((found[kind] for kind in KINDS), []) for found in (idle, busy))
+    beside("all three", alone, beside_it)
+    return p99(beside_it) / p99(alone)
