@@ -210,6 +210,36 @@ def page_source(_build):
     return "# Every source file\n\nWhat each file is for, as its own first comment says; of a header beside a `.c` of its name only where it holds numbers. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
 
 
+NUMBER = re.compile(r"(?:^#define |\b)([A-Z][A-Z0-9_]{2,})(?: = |(?<=[A-Z0-9_]) +)(\(?[^,{}/\n]*\d[^,{}/\n]*?)(?=,| ?\}|\s*/\*|\s*$)")
+LIMIT = re.compile(r"(MAX|MIN|MOST|LEAST|DEFAULT|LIMIT|TRIES|ROWS|BYTES|DAYS|EVERY|AT_ONCE|_S|_MS|_US|_MIB|_KIB)(_|$)")
+
+
+def numbers_of(path):
+    """The named numbers of a file: name, value, what the comment behind it says. Flags, and kinds that only count up, are none."""
+    text, inside = path.read_text(encoding="utf-8"), False
+    for found in re.finditer(r"^.*$", text, re.M):
+        line = found.group()
+        inside = inside or bool(re.match(r"(?:static )?enum\b.*\{", line))
+        if inside or line.startswith("#define "):
+            comment = re.match(r"/\*(.*?)\*/", text[found.start() + line.index("/*"):], re.S) if "/*" in line else None
+            said = re.sub(r"\s*\n\s*\*? ?", " ", comment.group(1)).strip() if comment else ""
+            for name, value in NUMBER.findall(line.split("/*")[0].rstrip()):
+                if not re.fullmatch(r"1U? << \d", value) and (said or LIMIT.search(name)):
+                    yield name, value, said
+        inside = inside and "}" not in line
+
+
+def page_numbers(_build):
+    roots = ["kernel", "services", "modules", "cells", "tool", "station", "plugin-api"]
+    named = subprocess.run(["git", "-C", ROOT, "ls-files", *(f"{r}/**.[ch]" for r in roots)], capture_output=True, text=True, check=True).stdout.split()
+    parts = {}
+    for f in sorted(f for f in named if "/examples/" not in f):
+        parts.setdefault(str(pathlib.Path(f).parent), []).extend([f"`{name}`", f"`{cell(value)}`", cell(said), f"`{pathlib.Path(f).name}`"] for name, value, said in numbers_of(ROOT / f))
+    return ("# Every number\n\nHow many, how long, how large: the named numbers of the code, by folder. What an operator sets is in [settings](settings.md), what a field may hold in the definitions "
+            "(`schemas/MODULE/NAME.json`), and what stands in tables of data in `schemas/*.json`. Where a rule is decided: [where](../internals/where.md).\n\n"
+            + "\n\n".join(f"## {folder}\n\n{table(['Name', 'Value', 'What', 'File'], rows)}" for folder, rows in parts.items() if rows) + "\n")
+
+
 SECTION = r"\d+(?:\.\d+)?"
 
 
@@ -318,7 +348,7 @@ def page_functions(_build):
 def pages(build):
     """path -> text of each page."""
     made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules,
-            "source": page_source, "rules": page_rules}
+            "source": page_source, "numbers": page_numbers, "rules": page_rules}
     paths = {ROOT / f"docs/reference/{name}.md": write for name, write in made.items()} | {ROOT / "docs/guide/api/lua-functions.md": page_functions}
     return {path: write(build).rstrip() + f"\n\n{MADE}\n" for path, write in paths.items()}
 

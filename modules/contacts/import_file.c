@@ -21,8 +21,11 @@ static wharf_status close_at_end(struct reading *r, int fd)
 
 static wharf_status import_file_too_large(wharf_req *req)
 {
-    return W->err->fail(req, ERR_BODY_TOO_LARGE, "csv_url",
-        "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
+    const wharf_str said = W->mem->format(req,
+        "A file has at most %d rows and %d MB; send larger ones to POST /v1/batches", ROWS_MAX,
+        (int)(FILE_MAX / 1000000));
+
+    return W->err->fail(req, ERR_BODY_TOO_LARGE, "csv_url", said.p);
 }
 
 /* Makes {"file": {"encoding": ...}} when the data URL has a charset. */
@@ -308,7 +311,8 @@ bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out)
 
 /* ---- judging a row ---- */
 
-enum { SEEN_SLOTS = 65536 /* twice ROWS_MAX and more */, ROOM = 65536, ALIGN = 16 };
+enum { SEEN_SLOTS = 65536, ROOM = 65536, ALIGN = 16 };
+_Static_assert(SEEN_SLOTS >= 2 * ROWS_MAX, "a table that is half empty is searched in a few steps");
 
 struct room {
     struct room *next;

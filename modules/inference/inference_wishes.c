@@ -4,7 +4,7 @@
  * and ranges of what is sent, which the schema of the route judges. */
 #include "inference.h"
 
-enum { SCALE = 4, DEFAULT_THRESHOLD = 8000, DEFAULT_TOLERANCE = 200, DEFAULT_LIMIT = 5 };
+enum { SCALE = 4 };
 
 const char *const party_names[PARTIES] = {"recipient", "sender"};
 
@@ -162,7 +162,7 @@ static void wishes_put_match(struct settling *s)
     static const char *const orders[] = {"_precedence", "_relevance", "_rank"};
     const wharf_json *fuzziness = wish_match(s, "search_fuzziness", NULL);
     size_t order = word_place(wishes_text(wish_match(s, "order_by", NULL), ""), orders, 3);
-    int64_t limit = DEFAULT_LIMIT, exact = 1;
+    int64_t limit = WHARF_MATCH_LIMIT, exact = 1;
 
     if (wish_match(s, "limit", NULL))
         W->json->integer(wish_match(s, "limit", NULL), &limit);
@@ -170,10 +170,11 @@ static void wishes_put_match(struct settling *s)
     W->json->put(s->out, "at_location",
         val_bool(wish_truth(wish_match(s, "location", "match_location"), false)));
     W->json->put(s->out, "threshold",
-        val_int(wish_decimal(
-            wish_match(s, "search_score_threshold", "search_score_threshold"), DEFAULT_THRESHOLD)));
+        val_int(wish_decimal(wish_match(s, "search_score_threshold", "search_score_threshold"),
+            WHARF_MATCH_THRESHOLD)));
     W->json->put(s->out, "tolerance",
-        val_int(wish_decimal(wish_match(s, "tie_tolerance", "tie_tolerance"), DEFAULT_TOLERANCE)));
+        val_int(
+            wish_decimal(wish_match(s, "tie_tolerance", "tie_tolerance"), WHARF_MATCH_TOLERANCE)));
     W->json->put(s->out, "exact",
         val_bool(fuzziness && (is(wishes_text(fuzziness, ""), "0") ||
                                   (W->json->integer(fuzziness, &exact) && exact == 0))));
