@@ -21,7 +21,7 @@ enum {
     STREAM_AHEAD = 256 * 1024,
     STREAM_BATCH = 200,
 };
-#define STREAM_BEAT_US  15000000
+#define STREAM_BEAT_US  15000000 /* between two signs of life */
 #define STREAM_CHECK_US 60000000
 
 /* Limit of open streams of channels (plugin-api/wharf/service/channel.h). */
