@@ -10,13 +10,13 @@
 #include "station.h"
 
 enum {
-    CALL_S = 30,
-    LOOK_S = 20,
+    CALL_S = 30, /* one request */
+    LOOK_S = 20, /* between two claims when the server tells of no job */
     REFRESH_S = 10,
     END_S = 20,
-    BACK_MS = 1000,
+    BACK_MS = 1000, /* first wait after a failure; doubled by each */
     BACK_MAX_MS = 60000,
-    CLAIM_MAX = 16
+    CLAIM_MAX = 16 /* jobs of one claim */
 };
 
 char session_id[ID_TEXT];

@@ -226,7 +226,29 @@ def numbers_of(path):
             for name, value in NUMBER.findall(line.split("/*")[0].rstrip()):
                 if not re.fullmatch(r"1U? << \d", value) and (said or LIMIT.search(name)):
                     yield name, value, said
+        for name, value in re.findall(r"\.(\w+) = (\d[\w *]*)(?=[,}])", line) if path.suffix == ".c" and not inside else ():
+            if LIMIT.search(name.upper()) and value != "0":
+                yield f".{name}", value, ""
         inside = inside and "}" not in line
+
+
+def fields_of(path):
+    """The fields of a definition that have a default or a bound worth knowing: name, what it is, what the description says."""
+    def walk(properties, above):
+        for name, said in properties.items():
+            bounds = [f"{word} {json.dumps(said[key])}" for key, word in (("default", "default"), ("minimum", "at least"), ("maximum", "at most"), ("maxItems", "items at most"))
+                      if key in said and (key != "minimum" or said[key] not in (0, 1))]
+            if bounds and not isinstance(said.get("default"), (list, dict, bool)):
+                yield above + name, ", ".join(bounds), first_sentence(said.get("description", ""))
+            yield from walk(said.get("properties", {}), f"{above}{name}.")
+    yield from walk(json.loads(path.read_text(encoding="utf-8")).get("properties", {}), "")
+
+
+def settings_with_numbers():
+    for manifest in sorted((ROOT / "modules").glob("*/plugin.json")):
+        for key, said in json.loads(manifest.read_text(encoding="utf-8")).get("config", {}).get("properties", {}).items():
+            if said.get("type") in ("integer", "number", "string") and re.search(r"\d", str(said.get("default", ""))):
+                yield [f"`{manifest.parent.name}.{key}`", f"`{said['default']}`", sentence(first_sentence(said.get("description", ""))), f"`modules/{manifest.parent.name}/plugin.json`"]
 
 
 def page_numbers(_build):
@@ -235,8 +257,15 @@ def page_numbers(_build):
     parts = {}
     for f in sorted(f for f in named if "/examples/" not in f):
         parts.setdefault(str(pathlib.Path(f).parent), []).extend([f"`{name}`", f"`{cell(value)}`", cell(said), f"`{pathlib.Path(f).name}`"] for name, value, said in numbers_of(ROOT / f))
-    return ("# Every number\n\nHow many, how long, how large: the named numbers of the code, by folder. What an operator sets is in [settings](settings.md), what a field may hold in the definitions "
-            "(`schemas/MODULE/NAME.json`), and what stands in tables of data in `schemas/*.json`. Where a rule is decided: [where](../internals/where.md).\n\n"
+    schemas = {}
+    for path in sorted((ROOT / "schemas").glob("*/*.json")):
+        rows = [[f"`{name}`", cell(value), sentence(said) if said else ""] for name, value, said in fields_of(path)] if "x-wharf" in path.read_text(encoding="utf-8") else []
+        if rows:
+            schemas[path.relative_to(ROOT)] = rows
+    return ("# Every number\n\nHow many, how long, how large: the settings of modules, fields of resources that have a default or a bound, and the named numbers of the code, by folder. Settings of the "
+            "server itself: [settings](settings.md); sets of words and formats are data, in `schemas`. Where a rule is decided: [where](../internals/where.md).\n\n"
+            + f"## Settings of modules\n\n{table(['Name', 'Default', 'What', 'File'], settings_with_numbers())}\n\n"
+            + "\n\n".join(f"## {path}\n\n{table(['Field', 'Value', 'What'], rows)}" for path, rows in schemas.items()) + "\n\n"
             + "\n\n".join(f"## {folder}\n\n{table(['Name', 'Value', 'What', 'File'], rows)}" for folder, rows in parts.items() if rows) + "\n")
 
 
