@@ -20,7 +20,12 @@ extern const wharf_locations_directory_api *containers_places;
 extern const wharf_locations_layouts_api *containers_layouts;
 extern const wharf_many_api *containers_many;
 
-enum { MEMBERS_MAX = 1000, STATUS_CHANGES_MAX = 100, UPDATES_SHOWN = 100, POSITION_SECONDS = 30 };
+enum {
+    MEMBERS_MAX = 1000 /* shipments of a container */,
+    STATUS_CHANGES_MAX = 100,
+    UPDATES_SHOWN = 100,
+    POSITION_SECONDS = 30
+};
 
 extern const wharf_hooks containers_hooks, containers_location_hooks, containers_layout_hooks;
 extern const wharf_hooks containers_shipment_hooks; /* batch.c */
