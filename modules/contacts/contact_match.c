@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "channels.h"
+#include "contact_doubt.h"
 #include "index.h"
 #include "wharf/ext/contacts.h"
 #include "contacts.gen.h"
@@ -476,13 +477,14 @@ struct decision {
     const struct candidate *first; /* NULL: there is none */
     bool taken;
     size_t reach; /* the threshold */
+    wharf_str doubt; /* why the only one is not taken */
 };
 
-/* Decides after section 9.6. The candidates stand by relevance. */
+/* Decides after section 9.6, but for doubts. The candidates stand by relevance. */
 static struct decision decide(const struct search *s)
 {
     int threshold = (int)s->asked->threshold, tolerance = (int)s->asked->tolerance;
-    struct decision d = {"none", "no_matches", s->n ? &s->all[0] : NULL, false, 0};
+    struct decision d = {"none", "no_matches", s->n ? &s->all[0] : NULL, false, 0, {"", 0}};
 
     while (d.reach < s->n && s->all[d.reach].score >= threshold)
         d.reach++;
@@ -506,12 +508,27 @@ static struct decision decide(const struct search *s)
     return d;
 }
 
+/* Gives up the contact that was to be taken when it may be another person. */
+static wharf_status decide_doubt(const struct search *s, struct decision *d)
+{
+    wharf_status status = d->taken ? doubt_of(s->req, &s->label, &d->first->c, &d->doubt)
+                                   : WHARF_OK;
+
+    if (status == WHARF_OK && d->doubt.n) {
+        d->best = "single_in_doubt";
+        d->error = "partial_matches";
+        d->taken = false;
+    }
+    return status;
+}
+
 static void put_decision(const struct search *s, wharf_out *out, const struct decision *d)
 {
     wharf_str reason =
         d->first ? W->mem->format(s->req,
-                       "%zu contact%s of %zu reach the threshold, the best one scores %.4f",
-                       d->reach, d->reach == 1 ? "" : "s", s->n, d->first->score / 10000.0)
+                       "%zu contact%s of %zu reach the threshold, the best one scores %.4f%s%s",
+                       d->reach, d->reach == 1 ? "" : "s", s->n, d->first->score / 10000.0,
+                       d->doubt.n ? ", " : "", d->doubt.p)
                  : WHARF_S("No contact is like it");
 
     W->json->open(out, "decision", '{');
@@ -564,6 +581,9 @@ static wharf_status contact_match_find(
         return status;
     qsort(s->all, s->n, sizeof(*s->all), by_relevance);
     d = decide(s);
+    status = decide_doubt(s, &d);
+    if (status != WHARF_OK)
+        return status;
     W->json->open(out, NULL, '{');
     W->json->put(out, "searched_name", wharf_text_or_null(s->words));
     W->json->put(out, "searched_business", wharf_text_or_null(s->business_words));

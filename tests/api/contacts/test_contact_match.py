@@ -128,6 +128,36 @@ def test_decisions(client):
     assert d["matched_by"] == ["name_exact"] and d["unmatched_by"] == [] and d["reason"]
 
 
+NEWARK = {"line1": "7 Pier Road", "city": "Newark", "postal_code": "07114", "country_code": "US"}
+ELSEWHERE = {"line1": "46 Elm Street", "city": "Boise", "postal_code": "83702", "country_code": "US"}
+
+
+def test_a_word_that_is_somebodys_name_is_no_misreading(client):
+    """Section 9.6, doubt: the one contact above the threshold may be another person."""
+    talen = add(client, "Talen Vertahar", address=NEWARK, phone="+12015550143", email="talen@example.com")
+    taken, doubted = ("single_above_threshold", None, talen, 1), ("single_in_doubt", "partial_matches", None, 1)
+    assert decision(client, name="Kalen Vertahar") == taken
+    add(client, "Kalen Brown")
+    assert decision(client, name="Kalen Vertahar") == doubted
+    reason = match(client, name="Kalen Vertahar")["decision"]["reason"]
+    assert reason.startswith("1 contact of ") and reason.endswith(', but "kalen" is a name that other contacts have'), reason
+    assert decision(client, name="Xalen Vertahar") == taken, "nobody is called Xalen"
+    assert decision(client, name="Talen Vertahar") == taken and decision(client, name="Vertahar Talen") == taken
+    for more in ({"address": NEWARK}, {"phone": "201-555-0143"}, {"email": "TALEN@example.com"}, {"remembered": [talen]}):
+        assert decision(client, name="Kalen Vertahar", **more) == taken, more
+
+
+def test_another_address_and_not_quite_the_name(client):
+    """Section 9.6, doubt: the score stays, the contact is not chosen."""
+    talen = add(client, "Talen Vertahar", address=NEWARK, phone="+12015550143")
+    assert decision(client, name="Xalen Vertahar", address=NEWARK)[0] == "single_above_threshold"
+    assert decision(client, name="Xalen Vertahar", address=ELSEWHERE) == ("single_in_doubt", "partial_matches", None, 1)
+    assert match(client, name="Xalen Vertahar", address=ELSEWHERE)["decision"]["reason"].endswith(", but it has another address and not quite that name")
+    assert decision(client, name="Talen Vertahar", address=ELSEWHERE) == ("single_above_threshold", None, talen, 1)
+    assert decision(client, name="Xalen Vertahar", address=ELSEWHERE, phone="201-555-0143") == ("single_above_threshold", None, talen, 1)
+    assert score(client, name="Xalen Vertahar", address=ELSEWHERE) == score(client, name="Xalen Vertahar")
+
+
 def test_disagreeing_channels_are_told(client):
     add(client, "John Smith", phone="+12175550123", email="a@b.example", address=HOME)
     d = match(client, name="John Smith", phone="3125550199", email="c@d.example", address="9 Oak Road, Boston, MA 02101, US")["decision"]
