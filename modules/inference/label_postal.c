@@ -21,7 +21,7 @@ static char label_digit_like(char c)
 /* Returns the letter that a digit looks like; 0: none. */
 static char label_letter_like(char c)
 {
-    static const char digits[] = "012568$])", letters[] = "OIZSGBSJJ";
+    static const char digits[] = "0125678$])}", letters[] = "OIZSGTBSJJJ";
     const char *at = c ? strchr(digits, c) : NULL;
 
     return at ? letters[at - digits] : 0;
@@ -49,29 +49,53 @@ static char label_sign_for(char what, char c)
     return (c | 0x20) == what ? c : 0;
 }
 
-/* Writes the text as the pattern wants it, in as many bytes. Returns how many signs are others than
- * before; -1: it can't be. */
-static int label_fit_postal(const char *pattern, wharf_str text, char out[POSTAL_ROOM])
+/* Returns how many bytes before a digit are the same sign read twice: "I1" of a 1, "S5" of a 5, or
+ * a letter with an accent before it; 0: none are. */
+static size_t label_read_twice(wharf_str text, size_t i)
 {
-    size_t i = 0;
+    size_t n = i;
+
+    while (n < text.n && (unsigned char)text.p[n] >= 0x80)
+        n++;
+    if (n == i && n < text.n && label_postal_is_letter(text.p[n]))
+        n++;
+    if (n == i || n == text.n || !label_postal_is_digit(text.p[n]))
+        return 0;
+    return n > i + 1 || label_digit_like(text.p[i]) == text.p[n] ? n - i : 0;
+}
+
+/* Writes the text as the pattern wants it. twice: a sign may have been read twice. Returns how many
+ * signs are others than before; -1: it can't be. */
+static int label_fit_postal(
+    const char *pattern, wharf_str text, bool twice, wharf_str *ret, char out[POSTAL_ROOM])
+{
+    size_t i = 0, n = 0;
     int changed = 0, kept = 0;
 
     if (text.n > POSTAL_ROOM)
         return -1;
     for (; *pattern; pattern++) {
-        char c = i < text.n ? text.p[i] : 0;
+        size_t again = twice && *pattern == '9' ? label_read_twice(text, i) : 0;
+        char c;
 
+        i += again;
+        changed += again > 0;
+        c = i < text.n ? text.p[i] : 0;
         if (*pattern == ' ' || *pattern == '-') {
-            if (c == *pattern)
-                out[i++] = c;
+            if (c == *pattern) {
+                out[n++] = c;
+                i++;
+            }
             continue;
         }
-        if (!c || !(out[i] = label_sign_for(*pattern, c)))
+        if (!c || !(out[n] = label_sign_for(*pattern, c)))
             return -1;
-        changed += out[i] != c;
-        kept += out[i] == c;
+        changed += out[n] != c;
+        kept += out[n] == c;
+        n++;
         i++;
     }
+    *ret = (wharf_str){out, n};
     return i == text.n && changed <= POSTAL_CHANGES && kept >= POSTAL_SIGNS_KEPT ? changed : -1;
 }
 
@@ -90,6 +114,7 @@ struct label_postal_search {
     wharf_str text;
     size_t at, n; /* where the code stands */
     char code[POSTAL_ROOM];
+    size_t code_n;
     int changes; /* 0: none was found */
     bool several; /* ways with as few changes */
 };
@@ -111,25 +136,37 @@ static bool label_begins_area(wharf_str code, const char *country)
     return !known;
 }
 
+static void label_try_pattern(struct label_postal_search *s, const struct address_form *f,
+    const char *pattern, wharf_str text, bool twice)
+{
+    size_t from = (size_t)(text.p - s->text.p);
+    char room[POSTAL_ROOM];
+    wharf_str code;
+    int changes = label_fit_postal(pattern, text, twice, &code, room);
+    bool other;
+
+    if (changes <= 0 || !label_begins_area(code, f->country) ||
+        (s->changes && changes > s->changes))
+        return;
+    other = s->at != from || s->n != text.n || s->code_n != code.n ||
+            memcmp(s->code, code.p, code.n) != 0;
+    s->several = s->changes == changes && (other || s->several);
+    memcpy(s->code, code.p, code.n);
+    s->code_n = code.n;
+    s->at = from;
+    s->n = text.n;
+    s->changes = changes;
+}
+
 static void label_try_form(
     struct label_postal_search *s, const struct address_form *f, size_t from, size_t to)
 {
     wharf_str text = {s->text.p + from, to - from};
-    char code[POSTAL_ROOM];
 
     for (size_t i = 0; i < ADDRESS_PATTERNS && *f->postal[i]; i++) {
-        int changes = label_fit_postal(f->postal[i], text, code);
-        bool other;
-
-        if (changes <= 0 || !label_begins_area((wharf_str){code, text.n}, f->country) ||
-            (s->changes && changes > s->changes))
-            continue;
-        other = s->at != from || s->n != text.n || memcmp(s->code, code, text.n) != 0;
-        s->several = s->changes == changes && (other || s->several);
-        memcpy(s->code, code, text.n);
-        s->at = from;
-        s->n = text.n;
-        s->changes = changes;
+        label_try_pattern(s, f, f->postal[i], text, false);
+        if (strpbrk(f->postal[i], "a"))
+            label_try_pattern(s, f, f->postal[i], text, true);
     }
 }
 
@@ -219,7 +256,8 @@ bool label_postal_repair(
     if (!s.changes || s.several)
         return false;
     copy = (char *)label_copy(env, text).p;
-    memcpy(copy + s.at, s.code, s.n);
-    *ret = (wharf_str){copy, text.n};
+    memcpy(copy + s.at, s.code, s.code_n);
+    memmove(copy + s.at + s.code_n, text.p + s.at + s.n, text.n - s.at - s.n);
+    *ret = (wharf_str){copy, text.n - s.n + s.code_n};
     return true;
 }
