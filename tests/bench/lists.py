@@ -37,6 +37,8 @@ COMMON = {"location_id": "(ARRAY[%(places)s])[1 + n %% 50]", "layout_id": "CASE 
 SHARED = {"status": STATUS, "filters": FILTERS, "type": "(ARRAY['inbound','outbound'])[1 + n % 2]", "tracking_number": "'TN' || n", "search_text": "'TN' || n || ' customer ' || md5(n::text)",
           "provider_id": "(ARRAY['ups','fedex','usps','dhl','unknown'])[1 + n % 5]", "estimated_delivery_at": "now() + (n % 100000) * interval '1 minute'", "pickup_at": "now() + (n % 99991) * interval '1 minute'",
           "tags": "CASE WHEN n % 100 = 0 THEN '[\"fragile\"]' ELSE '[]' END::jsonb"}
+# The word of rank k of a file, a number where k divides by seven. Files have 80 to 100 different ones; as in languages, the word of rank k stands in a share of them that falls with k.
+FILE_WORD = "CASE WHEN k % 7 = 0 THEN (k * 7919 % 1000000007)::text ELSE translate(substr(md5(k::text), 1, (4 + k % 8)::int), '0123456789', 'aeioulnrst') END"
 COLUMNS = {
     "shipments": {**SHARED, "currency": "'usd'", "order_number": "'ORD' || n", "is_parent": "n % 500 = 0", "tracker_id": "'track_' || lpad(n::text, 22, '0')", "container_id": "CASE WHEN n % 10 = 0 THEN 'ctnr_' || lpad((n / 1000)::text, 22, '0') END",
                   "delivered_at": "CASE WHEN n % 6 = 3 THEN now() - n * interval '1 second' END", "parent_id": "CASE WHEN n % 50 = 0 THEN 'ship_' || lpad((n / 500)::text, 22, '0') END",
@@ -61,7 +63,8 @@ COLUMNS = {
     "documents": {"name": "'Contract ' || md5(n::text)", "filename": "'contract-' || n || '.pdf'", "visibility": "(ARRAY['private','private','private','public'])[1 + n % 4]",
                   "category": "(ARRAY['contract','invoice','photo','pod',NULL])[1 + n % 5]", "mime_type": "(ARRAY['application/pdf','image/png','image/jpeg','text/plain'])[1 + n % 4]", "size": "1000 + n % 100000",
                   "checksum_sha256": "encode(sha256(n::text::bytea), 'hex')", "checksum_md5": "encode(decode(md5(n::text), 'hex'), 'base64')", "status": "CASE WHEN n % 100 = 0 THEN 'requested' ELSE 'completed' END",
-                  "metadata_text": "'bay ' || n % 1000", "versions_count": "1", "file_id": "'file_' || lpad(n::text, 22, '0')"},
+                  "metadata_text": "'bay ' || n % 1000", "versions_count": "1", "file_id": "'file_' || lpad(n::text, 22, '0')", "words_file_id": "'file_' || lpad(n::text, 22, '0')",
+                  "content_words": f"CASE WHEN n % 5 = 0 THEN (SELECT string_agg(DISTINCT {FILE_WORD}, ' ') FROM generate_series(1, 100 + n % 2) d, LATERAL (SELECT floor(exp(random() * 11.5))::bigint + 0 * d) x(k)) END"},
     "links": {"document_id": "'dcmt_' || lpad((2 * n)::text, 22, '0')", "resource_type": "(ARRAY['shipment','shipment','item','asset'])[1 + n % 4]", "resource_id": "(ARRAY['ship','ship','item','asst'])[1 + n % 4] || '_' || lpad((n % 100000)::text, 22, '0')"}}
 LEVELS_OF_AN_ITEM = 5
 NO_PLACE = {"items": ("location_id", "layout_id"), "contacts": ("location_id", "layout_id"), "locations": ("location_id", "layout_id"), "groups": ("layout_id",), "documents": ("location_id", "layout_id"), "links": ("location_id", "layout_id", "metadata")}

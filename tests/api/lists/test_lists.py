@@ -218,14 +218,26 @@ def test_pages_of_a_search_are_parts_of_one_order(fresh):
             assert [p.pagination["has_more"] for p in pages] == [True] * (len(pages) - 1) + [False], (asked, size)
 
 
-def test_ten_thousand_rows_of_a_search_are_ranked(fresh, server):
+def test_a_word_that_very_many_rows_have(fresh, server):
+    """The row that is the search as a whole comes first, wherever it lies in the table; pages show each row once, those that are not ranked last, by id."""
     server.sql("INSERT INTO filterbench.sample (organization_id, id, status, name, created_at, updated_at)"
-               " SELECT %s, 'smp_' || lpad(i::text, 22, '0'), 'open', 'everywhere', now(), now() FROM generate_series(1, 10050) i", fresh.id)
+               " SELECT %s, 'smp_' || lpad((i * 7919 %% 2537)::text, 22, '0'), 'open', CASE i WHEN 2530 THEN 'Everywhere' ELSE 'far and everywhere ' || i %% 3 END, now(), now() FROM generate_series(1, 2530) i", fresh.id)
     c = fresh.client()
-    last = c.get("/v1/samples?search=everywhere&limit=100&page=100")
-    assert len(last.data) == 100 and last.pagination["has_more"] is False and c.get("/v1/samples?search=everywhere&limit=100&page=101").data == []
-    assert c.get("/v1/samples?search=everywhere&limit=100&page=101&order_by=created_at").pagination == {"page": 101, "limit": 100, "has_more": False}
-    assert len(c.get("/v1/samples?search=everywhere&limit=100&page=101&order_by=created_at").data) == 50, "in another order there is nothing to rank"
+    rows = [row for page in range(1, 27) for row in c.get(f"/v1/samples?search=everywhere&limit=100&page={page}").data]
+    assert rows[0]["name"] == "Everywhere" and rows[0]["_search"]["relevance_score"] == 1
+    assert len({row["id"] for row in rows}) == len(rows) == 2530
+    scores = [row["_search"]["relevance_score"] for row in rows]
+    assert scores == sorted(scores, reverse=True) and scores.count(0.5) == 2530 - scores.index(0.5) > 1000 and scores.index(0.5) > 500
+    behind = [row["id"] for row in rows[scores.index(0.5):]]
+    assert behind == sorted(behind)
+    for size in (7, 70):
+        pages = [c.get(f"/v1/samples?search=everywhere&limit={size}&page={i + 1}").ids for i in range(12, 16)]
+        assert sum(pages, []) == [row["id"] for row in rows[12 * size:16 * size]], size
+    last = c.get("/v1/samples?search=everywhere&limit=10&page=253")
+    assert len(last.data) == 10 and last.pagination["has_more"] is False and c.get("/v1/samples?search=everywhere&limit=10&page=254").data == []
+    assert c.get("/v1/samples?search=everywhere&limit=10&page=253&order_by=created_at").pagination == {"page": 253, "limit": 10, "has_more": False}
+    both = c.get("/v1/samples?search=far+everywhere&search_strategy=match_all&limit=100&page=26")
+    assert len(both.data) == 29 and both.data[-1]["_search"]["relevance_score"] == 0.6667
 
 
 def test_a_word_that_is_everywhere_beside_a_rare_one(fresh, server):
