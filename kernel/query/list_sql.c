@@ -481,12 +481,21 @@ struct candidates {
     const char *join; /* before the next step */
 };
 
-/* Writes a step: some rows that the terms match. */
-static void candidates_step(struct candidates *c, const struct list_query *part, int most)
+/* Writes a step: some rows that the terms match. whole: those of which this column is the search
+ * as a whole; or NULL. Where there are more they are the first ones of the table, the same ones for
+ * each page: a function that only the session itself may call keeps parallel workers out, of whose
+ * rows each time others come first. */
+static void candidates_step(
+    struct candidates *c, const struct list_query *part, const struct field *whole, int most)
 {
-    sql_addf(c->s, "%s(SELECT t.id", c->join);
+    sql_addf(c->s, "%s(SELECT ", c->join);
+    search_columns(c->s, c->d);
     from_where(c->s, c->d, part, c->who, c->extra, c->arg);
-    sql_addf(c->s, " LIMIT %d)", most);
+    if (whole) {
+        sql_addf(c->s, " AND %s = ", order_expression(c->s, whole));
+        cursor_value(c->s, whole, search_whole(c->s->arena, c->q));
+    }
+    sql_addf(c->s, " AND pg_backend_pid() > 0 LIMIT %d)", most);
     c->join = " UNION ALL ";
 }
 
@@ -500,14 +509,13 @@ static void candidates_with(struct candidates *c, const wharf_str *terms, size_t
     part.terms = terms;
     part.n_terms = n;
     part.match_all = true;
-    if (!c->d->list.n_words) {
-        candidates_step(c, &part, most);
+    if (c->d->list.n_words)
+        part.looks_in = LOOKS_IN_TEXTS;
+    candidates_step(c, &part, NULL, most);
+    if (!c->d->list.n_words || (n == 1 && !search_in_words(*terms)))
         return;
-    }
-    part.looks_in = LOOKS_IN_TEXTS;
-    candidates_step(c, &part, most);
     part.looks_in = n == 1 ? LOOKS_IN_WORDS : LOOKS_IN_ALL;
-    candidates_step(c, &part, most);
+    candidates_step(c, &part, NULL, most < QUERY_RANKED_WORDS_MAX ? most : QUERY_RANKED_WORDS_MAX);
 }
 
 /* Writes the steps of rows of which a column is the search as a whole, for columns that the list
@@ -523,11 +531,7 @@ static void candidates_whole(struct candidates *c)
         for (size_t j = 0; j < c->d->list.n_sorts; j++) {
             if (c->d->list.sorts[j] != f || f->store != STORE_TEXT || f->sort_members)
                 continue;
-            sql_addf(c->s, "%s(SELECT t.id", c->join);
-            from_where(c->s, c->d, &part, c->who, c->extra, c->arg);
-            sql_addf(c->s, " AND %s = ", order_expression(c->s, f));
-            cursor_value(c->s, f, search_whole(c->s->arena, c->q));
-            sql_addf(c->s, " LIMIT %d)", QUERY_RANKED_WHOLE_MAX);
+            candidates_step(c, &part, f, QUERY_RANKED_WHOLE_MAX);
         }
     }
 }
@@ -544,14 +548,13 @@ static int list_sql_candidates(struct candidates *c)
 
     if (each > QUERY_RANKED_EACH_MAX)
         each = QUERY_RANKED_EACH_MAX;
-    sql_addf(c->s, "(SELECT t.* FROM %s t WHERE t.organization_id = $%zu AND t.id = ANY (ARRAY(",
-        c->d->storage.table, c->s->organization);
+    sql_add(c->s, "(SELECT DISTINCT ON (t.id) * FROM (");
     candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
     for (size_t i = 0; any && i < q->n_terms; i++)
         candidates_with(c, &q->terms[i], 1, each);
     candidates_whole(c);
-    sql_add(c->s, "))) t");
-    return any ? each : QUERY_RANKED_MAX;
+    sql_add(c->s, ") t) t");
+    return any ? each : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
 }
 
 static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)

@@ -241,9 +241,9 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
 enum {
     QUERY_COUNT_CAP = 10000,
     QUERY_TOLD_MAX = 10000, /* rows that a search rule told, and others that contain its words */
-    /* rows whose relevance is looked at: with all words in texts, and as many with words of files;
-     */
+    /* rows with all words whose relevance is looked at; and more that have them in files */
     QUERY_RANKED_MAX = 1000,
+    QUERY_RANKED_WORDS_MAX = 500,
     QUERY_RANKED_WHOLE_MAX = 100, /* those of which a column is the whole search */
     /* and that have one of several words: of each word, and of all of them together */
     QUERY_RANKED_EACH_MAX = 500,

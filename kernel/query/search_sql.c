@@ -30,6 +30,11 @@ struct search {
     size_t n_terms;
 };
 
+bool search_in_words(wharf_str term)
+{
+    return utf8_length(term.p, term.n) >= WORDS_TERM_MIN;
+}
+
 /* Begins a search. The folding function's name is part of the indexes' expressions. */
 static struct search search_begin(
     struct sql *s, const struct definition *d, const struct list_query *q)
@@ -37,7 +42,7 @@ static struct search search_begin(
     struct search search = {.s = s,
         .d = d,
         .fold = d->list.similar ? "wharf.fold" : "lower",
-        .similar = d->list.similar && q->similar,
+        .similar = d->list.similar && q->similar && q->looks_in != LOOKS_IN_WORDS,
         .in_texts = q->looks_in != LOOKS_IN_WORDS,
         .in_words = q->looks_in != LOOKS_IN_TEXTS,
         .n_terms = q->n_terms};
@@ -55,7 +60,7 @@ static struct search search_begin(
         }
         pattern[k++] = '%';
         search.terms[i].pattern = sql_keep(s, (wharf_str){pattern, k});
-        search.terms[i].long_enough = utf8_length(q->terms[i].p, q->terms[i].n) >= WORDS_TERM_MIN;
+        search.terms[i].long_enough = search_in_words(q->terms[i]);
         if (search.similar)
             search.terms[i].text = sql_keep(s, q->terms[i]);
     }
@@ -229,6 +234,17 @@ void search_not_found(struct sql *s, const struct list_query *q)
     sql_add(s, " AND t.id <> ALL (");
     bind_found(s, q);
     sql_add(s, ")");
+}
+
+void search_columns(struct sql *s, const struct definition *d)
+{
+    sql_add(s, "t.organization_id, t.id");
+    for (size_t i = 0; i < d->list.n_searches; i++) {
+        if (!owner(d, d->list.searches[i]))
+            sql_addf(s, ", t.%s", d->list.searches[i]->column);
+    }
+    for (size_t i = 0; i < d->list.n_words; i++)
+        sql_addf(s, ", t.%s", d->list.words[i].field->column);
 }
 
 void search_folded(struct sql *s, const struct definition *d, const struct list_query *q)
