@@ -211,12 +211,26 @@ static void list_sql_seen(
     people(s, &d->audience, who);
 }
 
+/* Writes which rows are seen. in_table_order: they come as they lie in the table, whatever the plan
+ * is: for an OR PostgreSQL makes bitmaps of its indexes, or reads the table. An index alone would
+ * tell rows in its own order, and the next page may be planned otherwise. No organization is null;
+ * in front of the OR, deleted_at would let an index of live rows be read as a whole. */
+static void visible(struct sql *s, const struct definition *d, const struct access *who,
+    bool locations_too, bool in_table_order)
+{
+    bind_organization(s, d, who);
+    sql_addf(s,
+        in_table_order ? "((t.organization_id = $%zu AND t.deleted_at IS NULL)"
+                         " OR t.organization_id IS NULL)"
+                       : "t.organization_id = $%zu AND t.deleted_at IS NULL",
+        s->organization);
+    list_sql_seen(s, d, who, locations_too);
+}
+
 void query_visible(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    bind_organization(s, d, who);
-    sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
-    list_sql_seen(s, d, who, locations_too);
+    visible(s, d, who, locations_too, false);
 }
 
 /* ---- rows that filters name ---- */
@@ -361,7 +375,7 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     sql_addf(s, " FROM %s t WHERE ", d->storage.table);
-    query_visible(s, d, who, true);
+    visible(s, d, who, true, q->in_table_order);
     for (size_t i = 0; i < q->n_conditions; i++) {
         if (q->conditions[i].filter->of && is_joined(q, i))
             continue;
@@ -494,8 +508,10 @@ static void candidates_step(
     if (whole) {
         sql_addf(c->s, " AND %s = ", order_expression(c->s, whole));
         cursor_value(c->s, whole, search_whole(c->s->arena, c->q));
-    }
-    sql_addf(c->s, " AND pg_backend_pid() > 0 LIMIT %d)", most);
+        sql_add(c->s, " ORDER BY t.id");
+    } else
+        sql_add(c->s, " AND pg_backend_pid() > 0");
+    sql_addf(c->s, " LIMIT %d)", most);
     c->join = " UNION ALL ";
 }
 
@@ -509,6 +525,7 @@ static void candidates_with(struct candidates *c, const wharf_str *terms, size_t
     part.terms = terms;
     part.n_terms = n;
     part.match_all = true;
+    part.in_table_order = true;
     if (c->d->list.n_words)
         part.looks_in = LOOKS_IN_TEXTS;
     candidates_step(c, &part, NULL, most);

@@ -90,6 +90,7 @@ struct list_query { /* everything a list was asked for, checked */
     bool similar;
     /* where terms are looked for: in columns of texts, of words (list.search_words), or in both */
     enum { LOOKS_IN_ALL, LOOKS_IN_TEXTS, LOOKS_IN_WORDS } looks_in;
+    bool in_table_order; /* some rows, the same ones each time */
     bool ranked; /* what matches, and how well, is in found instead */
     const struct hit *found;
     size_t n_found;

@@ -228,7 +228,9 @@ def test_a_word_that_very_many_rows_have(fresh, server):
     ranked = sorted((id for id, i in number.items() if i <= 1000), key=lambda id: (number[id] % 3, id))
     whole = [id for id, i in number.items() if i == 2530]
     expected = whole + ranked + sorted(set(number) - set(ranked) - set(whole))
-    assert [id for page in range(1, 27) for id in c.get(f"/v1/samples?search=everywhere&limit=100&page={page}").ids] == expected
+    walked = [id for page in range(1, 9) for id in c.get(f"/v1/samples?search=everywhere&limit=100&page={page}").ids]
+    server.sql("ANALYZE filterbench.sample")  # another plan, the same rows
+    assert walked + [id for page in range(9, 27) for id in c.get(f"/v1/samples?search=everywhere&limit=100&page={page}").ids] == expected
     for size, page in ((7, 142), (7, 143), (7, 144), (77, 13), (77, 14), (11, 91), (11, 92)):
         assert c.get(f"/v1/samples?search=everywhere&limit={size}&page={page}").ids == expected[(page - 1) * size:page * size], (size, page)
     last = c.get("/v1/samples?search=everywhere&limit=10&page=253")
