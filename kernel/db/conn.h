@@ -22,11 +22,6 @@
  * likes; without prepared statements no plan is kept. */
 #define DB_BY_INDEX "; SET enable_seqscan=off"
 
-/* Left to itself PostgreSQL begins to read a large table where another statement has come to. Of
- * a word that very many rows have a search ranks the first ones that it comes to, and they have to
- * be the same ones for each page. */
-#define DB_FROM_THE_START "; SET synchronize_seqscans=off"
-
 /* And one that steps back: those who would work in parallel for it are processes that do not. */
 #define DB_ALONE "; SET max_parallel_workers_per_gather=0"
 

@@ -101,7 +101,7 @@ static void conn_open_step_back(struct db_conn *c)
 
 static bool connect_now(struct db_conn *c)
 {
-    char setup[360];
+    char setup[320];
     PGresult *r;
     bool ok;
 
@@ -119,7 +119,7 @@ static bool connect_now(struct db_conn *c)
     snprintf(setup, sizeof(setup),
         "SET search_path=public; SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET "
         "application_name='%s'; SET "
-        "statement_timeout=%lld; SET lock_timeout=5000" DB_FROM_THE_START "%s%s",
+        "statement_timeout=%lld; SET lock_timeout=5000%s%s",
         our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "",
         c->steps_back ? DB_ALONE : "");
     r = PQexec(c->pg, setup);

@@ -280,13 +280,13 @@ static void begin_connect(struct lane *l, int64_t now_us)
 static void begin_setup(struct lane *l, int64_t now_us)
 {
     bool kept = l->prepared && l->kind != LANE_SLOW;
-    char setup[280];
+    char setup[240];
 
     PQsetnonblocking(l->pg, 1);
     snprintf(setup, sizeof(setup),
         "SET search_path=public; SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET "
         "statement_timeout=%lld; SET "
-        "lock_timeout=5000" DB_FROM_THE_START "%s",
+        "lock_timeout=5000%s",
         (long long)l->statement_timeout_ms,
         kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
     if (!PQsendQuery(l->pg, setup)) {

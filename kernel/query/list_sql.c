@@ -497,8 +497,9 @@ struct candidates {
 
 /* Writes a step: some rows that the terms match. whole: those of which this column is the search
  * as a whole; or NULL. Where there are more they are the first ones of the table, the same ones for
- * each page: a function that only the session itself may call keeps parallel workers out, of whose
- * rows each time others come first. */
+ * each page. ctid lets a table be read from its first row on, also by connections that do not scan
+ * tables; otherwise that begins where another statement has come to. A function that only the
+ * session itself may call keeps parallel workers out, of whose rows each time others come first. */
 static void candidates_step(
     struct candidates *c, const struct list_query *part, const struct field *whole, int most)
 {
@@ -510,7 +511,7 @@ static void candidates_step(
         cursor_value(c->s, whole, search_whole(c->s->arena, c->q));
         sql_add(c->s, " ORDER BY t.id");
     } else
-        sql_add(c->s, " AND pg_backend_pid() > 0");
+        sql_add(c->s, " AND t.ctid >= '(0,0)' AND pg_backend_pid() > 0");
     sql_addf(c->s, " LIMIT %d)", most);
     c->join = " UNION ALL ";
 }

@@ -26,7 +26,7 @@ class Pooler:
             self.port = s.getsockname()[1]
         (self.folder / "users").write_text('"wharf" ""\n')
         (self.folder / "ini").write_text(f"""[databases]
-wharf = {behind.conninfo} pool_size={POOL} connect_query='SET jit = off; SET synchronize_seqscans = off; SET statement_timeout = 15000; SET lock_timeout = 5000'
+wharf = {behind.conninfo} pool_size={POOL} connect_query='SET jit = off; SET statement_timeout = 15000; SET lock_timeout = 5000'
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {self.port}
