@@ -110,6 +110,13 @@ void search_score(
 /* Joins the columns of a row as searches compare them, each folded once instead of with each
  * term. */
 void search_folded(struct sql *s, const struct definition *d, const struct list_query *q);
+/* Writes the columns of t that the score and search_folded() are made of. */
+void search_columns(struct sql *s, const struct definition *d);
+/* Tells whether a term is looked for in columns of words: one that is shorter than the trigrams of
+ * their index is not. */
+bool search_in_words(wharf_str term);
+/* Returns the terms, joined by spaces. */
+wharf_str search_whole(struct arena *a, const struct list_query *q);
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);
 
 /* Reads a cursor. Returns false when the text was not made by query_cursor for this fingerprint. */

@@ -211,12 +211,26 @@ static void list_sql_seen(
     people(s, &d->audience, who);
 }
 
+/* Writes which rows are seen. in_table_order: they come as they lie in the table, whatever the plan
+ * is: for an OR PostgreSQL makes bitmaps of its indexes, or reads the table. An index alone would
+ * tell rows in its own order, and the next page may be planned otherwise. No organization is null;
+ * in front of the OR, deleted_at would let an index of live rows be read as a whole. */
+static void visible(struct sql *s, const struct definition *d, const struct access *who,
+    bool locations_too, bool in_table_order)
+{
+    bind_organization(s, d, who);
+    sql_addf(s,
+        in_table_order ? "((t.organization_id = $%zu AND t.deleted_at IS NULL)"
+                         " OR t.organization_id IS NULL)"
+                       : "t.organization_id = $%zu AND t.deleted_at IS NULL",
+        s->organization);
+    list_sql_seen(s, d, who, locations_too);
+}
+
 void query_visible(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    bind_organization(s, d, who);
-    sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
-    list_sql_seen(s, d, who, locations_too);
+    visible(s, d, who, locations_too, false);
 }
 
 /* ---- rows that filters name ---- */
@@ -361,7 +375,7 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     sql_addf(s, " FROM %s t WHERE ", d->storage.table);
-    query_visible(s, d, who, true);
+    visible(s, d, who, true, q->in_table_order);
     for (size_t i = 0; i < q->n_conditions; i++) {
         if (q->conditions[i].filter->of && is_joined(q, i))
             continue;
@@ -449,16 +463,17 @@ static bool list_sql_limit(
     return false;
 }
 
-/* Writes the rows whose relevance is looked at, as t. */
-static void relevant_rows(struct sql *s, const struct definition *d, const struct list_query *q,
+/* Writes the rows that a search rule told, as t, and behind them those that only contain its
+ * words. */
+static void told_rows(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     struct list_query all = *q;
 
     sql_add(s, "(SELECT t.*");
-    if (!q->ranked || !q->wide) {
+    if (!q->wide) {
         from_where(s, d, q, who, extra, arg);
-        sql_addf(s, " LIMIT %d) t", QUERY_RANKED_MAX);
+        sql_addf(s, " LIMIT %d) t", QUERY_TOLD_MAX);
         return;
     }
     all.wide = false;
@@ -466,57 +481,126 @@ static void relevant_rows(struct sql *s, const struct definition *d, const struc
     sql_add(s, " UNION ALL (SELECT t.*");
     from_where(s, d, q, who, extra, arg);
     search_not_found(s, q);
-    sql_addf(s, " LIMIT %d)) t", QUERY_RANKED_MAX);
+    sql_addf(s, " LIMIT %d)) t", QUERY_TOLD_MAX);
 }
 
-/* Writes the rows whose relevance is looked at where there are several words and any of them will
- * do: those with all words, and some with each word. A row that has a rare word is among them; of a
- * word that half of the table has, only some rows are. */
-static void list_sql_candidates(struct sql *s, const struct definition *d,
-    const struct list_query *q, const struct access *who, query_extra_fn *extra, void *arg)
+/* The steps that find the rows whose relevance is looked at. */
+struct candidates {
+    struct sql *s;
+    const struct definition *d;
+    const struct list_query *q;
+    const struct access *who;
+    query_extra_fn *extra;
+    void *arg;
+    const char *join; /* before the next step */
+};
+
+/* Writes a step: some rows that the terms match. whole: those of which this column is the search
+ * as a whole; or NULL. Where there are more they are the first ones of the table, the same ones for
+ * each page. ctid lets a table be read from its first row on, also by connections that do not scan
+ * tables; otherwise that begins where another statement has come to. A function that only the
+ * session itself may call keeps parallel workers out, of whose rows each time others come first. */
+static void candidates_step(
+    struct candidates *c, const struct list_query *part, const struct field *whole, int most)
 {
+    sql_addf(c->s, "%s(SELECT ", c->join);
+    search_columns(c->s, c->d);
+    from_where(c->s, c->d, part, c->who, c->extra, c->arg);
+    if (whole) {
+        sql_addf(c->s, " AND %s = ", order_expression(c->s, whole));
+        cursor_value(c->s, whole, search_whole(c->s->arena, c->q));
+        sql_add(c->s, " ORDER BY t.id");
+    } else
+        sql_add(c->s, " AND t.ctid >= '(0,0)' AND pg_backend_pid() > 0");
+    sql_addf(c->s, " LIMIT %d)", most);
+    c->join = " UNION ALL ";
+}
+
+/* Writes the steps of rows with all of the terms. What stands in columns of words is a step of its
+ * own: a word that many files have does not take the place of names, and each step reads the
+ * indexes of its columns only. */
+static void candidates_with(struct candidates *c, const wharf_str *terms, size_t n, int most)
+{
+    struct list_query part = *c->q;
+
+    part.terms = terms;
+    part.n_terms = n;
+    part.match_all = true;
+    part.in_table_order = true;
+    if (c->d->list.n_words)
+        part.looks_in = LOOKS_IN_TEXTS;
+    candidates_step(c, &part, NULL, most);
+    if (!c->d->list.n_words || (n == 1 && !search_in_words(*terms)))
+        return;
+    part.looks_in = n == 1 ? LOOKS_IN_WORDS : LOOKS_IN_ALL;
+    candidates_step(c, &part, NULL, most < QUERY_RANKED_WORDS_MAX ? most : QUERY_RANKED_WORDS_MAX);
+}
+
+/* Writes the steps of rows of which a column is the search as a whole, for columns that the list
+ * sorts by: the index that sorts finds them, however many rows have the words. */
+static void candidates_whole(struct candidates *c)
+{
+    struct list_query part = *c->q;
+
+    part.n_terms = 0;
+    for (size_t i = 0; i < c->d->list.n_searches; i++) {
+        const struct field *f = c->d->list.searches[i];
+
+        for (size_t j = 0; j < c->d->list.n_sorts; j++) {
+            if (c->d->list.sorts[j] != f || f->store != STORE_TEXT || f->sort_members)
+                continue;
+            candidates_step(c, &part, f, QUERY_RANKED_WHOLE_MAX);
+        }
+    }
+}
+
+/* Writes the rows whose relevance is looked at, as t: those that are the search as a whole, those
+ * with all words, and, where any of several words will do, some with each. A row that has a rare
+ * word is among them; of a word that half of the table has, only some rows are. Returns how many
+ * there are at least when there are others. */
+static int list_sql_candidates(struct candidates *c)
+{
+    const struct list_query *q = c->q;
     int each = QUERY_RANKED_OTHERS_MAX / (int)q->n_terms;
-    struct list_query part = *q;
+    bool any = q->n_terms > 1 && !q->match_all;
 
     if (each > QUERY_RANKED_EACH_MAX)
         each = QUERY_RANKED_EACH_MAX;
-    sql_addf(s, "(SELECT t.* FROM %s t WHERE t.organization_id = $%zu AND t.id = ANY (ARRAY(",
-        d->storage.table, s->organization);
-    part.match_all = true;
-    sql_add(s, "(SELECT t.id");
-    from_where(s, d, &part, who, extra, arg);
-    sql_addf(s, " LIMIT %d)", QUERY_RANKED_MAX);
-    part.n_terms = 1;
-    for (size_t i = 0; i < q->n_terms; i++) {
-        part.terms = &q->terms[i];
-        sql_add(s, " UNION (SELECT t.id");
-        from_where(s, d, &part, who, extra, arg);
-        sql_addf(s, " LIMIT %d)", each);
-    }
-    sql_add(s, "))) t");
+    sql_add(c->s, "(SELECT DISTINCT ON (t.id) * FROM (");
+    candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
+    for (size_t i = 0; any && i < q->n_terms; i++)
+        candidates_with(c, &q->terms[i], 1, each);
+    candidates_whole(c);
+    sql_add(c->s, ") t) t");
+    return any ? each : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
 }
 
 static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)
 {
     sql_add(s, "SELECT t.id, ");
     search_score(s, d, q, true);
-    sql_add(s, " AS score FROM ");
+    sql_add(s, " AS score, 0 AS behind FROM ");
 }
 
-/* Writes ids and scores of the rows of a search with several words. What is not looked at comes
- * last, by id, with the least score that a row with one of the words can have; it is read only for
+/* Writes ids and scores of the rows of a search. What is not looked at comes last, by id, with the
+ * least score that a row that matches can have; it is read only when there is such a row, and for
  * pages that the others do not fill. */
-static void list_sql_several_words(struct sql *s, const struct definition *d,
-    const struct list_query *q, const struct access *who, query_extra_fn *extra, void *arg)
+static void list_sql_ranked(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
 {
+    struct candidates c = {s, d, q, who, extra, arg, ""};
+    size_t matched = q->match_all ? q->n_terms : 1;
+    int least;
+
     sql_add(s, "WITH w AS MATERIALIZED (");
     list_sql_scores(s, d, q);
-    list_sql_candidates(s, d, q, who, extra, arg);
+    least = list_sql_candidates(&c);
     search_folded(s, d, q);
-    sql_addf(
-        s, ") SELECT id, score FROM w UNION ALL (SELECT t.id, round(1.0 / %zu, 4)", q->n_terms + 1);
+    sql_addf(s,
+        ") SELECT id, score, behind FROM w UNION ALL (SELECT t.id, round(%zu.0 / %zu, 4), 1",
+        matched, q->n_terms + 1);
     from_where(s, d, q, who, extra, arg);
-    sql_add(s, " AND (SELECT count(*) FROM w) <= ");
+    sql_addf(s, " AND (SELECT count(*) FROM w) BETWEEN %d AND ", least);
     sql_bind_int(s, q->page * q->limit);
     sql_add(s, "::bigint AND t.id NOT IN (SELECT id FROM w) ORDER BY 1 LIMIT ");
     sql_bind_int(s, q->page * q->limit + 1);
@@ -530,17 +614,16 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
 {
     page_columns(s, d, q, who, "p.score");
     sql_add(s, " FROM (");
-    if (q->ranked || q->match_all || q->n_terms < 2) {
+    if (q->ranked) {
         list_sql_scores(s, d, q);
-        relevant_rows(s, d, q, who, extra, arg);
-        search_folded(s, d, q);
-    } else {
-        list_sql_several_words(s, d, q, who, extra, arg);
-    }
-    sql_add(s, " ORDER BY 2 DESC, 1");
+        told_rows(s, d, q, who, extra, arg);
+    } else
+        list_sql_ranked(s, d, q, who, extra, arg);
+    sql_add(s, " ORDER BY 3, 2 DESC, 1");
     list_sql_limit(s, d, q, false);
     sql_addf(s,
-        ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",
+        ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id"
+        " ORDER BY p.behind, p.score DESC, p.id",
         d->storage.table, s->organization);
 }
 

@@ -88,6 +88,9 @@ struct list_query { /* everything a list was asked for, checked */
     bool match_all;
     /* terms match what is only like them, too; set by the caller when nothing contains them */
     bool similar;
+    /* where terms are looked for: in columns of texts, of words (list.search_words), or in both */
+    enum { LOOKS_IN_ALL, LOOKS_IN_TEXTS, LOOKS_IN_WORDS } looks_in;
+    bool in_table_order; /* some rows, the same ones each time */
     bool ranked; /* what matches, and how well, is in found instead */
     const struct hit *found;
     size_t n_found;
@@ -238,8 +241,12 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
     const struct access *who, query_extra_fn *extra, void *arg);
 enum {
     QUERY_COUNT_CAP = 10000,
-    QUERY_RANKED_MAX = 10000, /* rows with all words whose relevance is looked at */
-    /* rows that have one of several words: of each word, and of all of them together */
+    QUERY_TOLD_MAX = 10000, /* rows that a search rule told, and others that contain its words */
+    /* rows with all words whose relevance is looked at; and more that have them in files */
+    QUERY_RANKED_MAX = 1000,
+    QUERY_RANKED_WORDS_MAX = 500,
+    QUERY_RANKED_WHOLE_MAX = 100, /* those of which a column is the whole search */
+    /* and that have one of several words: of each word, and of all of them together */
     QUERY_RANKED_EACH_MAX = 500,
     QUERY_RANKED_OTHERS_MAX = 4000
 };

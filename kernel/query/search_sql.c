@@ -24,10 +24,16 @@ struct search {
     const char *fold;
     bool similar;
     bool folded; /* columns of the row stand folded in f (search_folded) */
+    bool in_texts, in_words; /* where terms are looked for */
     bool one_by_one; /* of rows that were found: their score, and where they hit */
     struct term *terms;
     size_t n_terms;
 };
+
+bool search_in_words(wharf_str term)
+{
+    return utf8_length(term.p, term.n) >= WORDS_TERM_MIN;
+}
 
 /* Begins a search. The folding function's name is part of the indexes' expressions. */
 static struct search search_begin(
@@ -36,7 +42,9 @@ static struct search search_begin(
     struct search search = {.s = s,
         .d = d,
         .fold = d->list.similar ? "wharf.fold" : "lower",
-        .similar = d->list.similar && q->similar,
+        .similar = d->list.similar && q->similar && q->looks_in != LOOKS_IN_WORDS,
+        .in_texts = q->looks_in != LOOKS_IN_WORDS,
+        .in_words = q->looks_in != LOOKS_IN_TEXTS,
         .n_terms = q->n_terms};
 
     search.terms = ARENA_ARRAY(s->arena, struct term, q->n_terms);
@@ -52,7 +60,7 @@ static struct search search_begin(
         }
         pattern[k++] = '%';
         search.terms[i].pattern = sql_keep(s, (wharf_str){pattern, k});
-        search.terms[i].long_enough = utf8_length(q->terms[i].p, q->terms[i].n) >= WORDS_TERM_MIN;
+        search.terms[i].long_enough = search_in_words(q->terms[i]);
         if (search.similar)
             search.terms[i].text = sql_keep(s, q->terms[i]);
     }
@@ -120,9 +128,10 @@ static void words_match(const struct search *x, const struct term *t)
 static void term_matches(const struct search *x, const struct term *t, bool by_id)
 {
     struct sql *s = x->s;
+    bool texts = x->in_texts && x->d->list.n_searches;
 
-    sql_add(s, "(");
-    for (size_t i = 0; i < x->d->list.n_searches; i++) {
+    sql_add(s, texts ? "(" : "(false");
+    for (size_t i = 0; texts && i < x->d->list.n_searches; i++) {
         const struct field *f = x->d->list.searches[i], *child = owner(x->d, f);
         const struct child_set *set = child ? child->children : NULL;
 
@@ -143,9 +152,9 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
         column_matches(x, "c", f, t);
         sql_add(s, by_id ? ")))" : "))");
     }
-    if (*x->fold)
+    if (*x->fold && x->in_words)
         words_match(x, t);
-    sql_add(s, x->d->list.n_searches ? ")" : "false)");
+    sql_add(s, ")");
 }
 
 /* Begins a search for the words of `more`, in columns that keep them in their form. */
@@ -227,6 +236,17 @@ void search_not_found(struct sql *s, const struct list_query *q)
     sql_add(s, ")");
 }
 
+void search_columns(struct sql *s, const struct definition *d)
+{
+    sql_add(s, "t.organization_id, t.id");
+    for (size_t i = 0; i < d->list.n_searches; i++) {
+        if (!owner(d, d->list.searches[i]))
+            sql_addf(s, ", t.%s", d->list.searches[i]->column);
+    }
+    for (size_t i = 0; i < d->list.n_words; i++)
+        sql_addf(s, ", t.%s", d->list.words[i].field->column);
+}
+
 void search_folded(struct sql *s, const struct definition *d, const struct list_query *q)
 {
     struct search x = {.s = s, .fold = d->list.similar ? "wharf.fold" : "lower"};
@@ -246,13 +266,28 @@ void search_folded(struct sql *s, const struct definition *d, const struct list_
     sql_add(s, " OFFSET 0) f");
 }
 
+wharf_str search_whole(struct arena *a, const struct list_query *q)
+{
+    char *text;
+    size_t k = 0, n = 1;
+
+    for (size_t i = 0; i < q->n_terms; i++)
+        n += q->terms[i].n + 1;
+    text = arena_alloc(a, n);
+    for (size_t i = 0; i < q->n_terms; i++) {
+        if (i)
+            text[k++] = ' ';
+        memcpy(text + k, q->terms[i].p, q->terms[i].n);
+        k += q->terms[i].n;
+    }
+    return (wharf_str){text, k};
+}
+
 void search_score(
     struct sql *s, const struct definition *d, const struct list_query *q, bool folded)
 {
     struct search x;
     size_t whole;
-    char *text;
-    size_t k = 0, n = 1;
 
     if (q->ranked) {
         found_score(s, q);
@@ -261,16 +296,7 @@ void search_score(
     x = search_begin(s, d, q);
     x.folded = folded;
     x.one_by_one = true;
-    for (size_t i = 0; i < q->n_terms; i++)
-        n += q->terms[i].n + 1;
-    text = arena_alloc(s->arena, n);
-    for (size_t i = 0; i < q->n_terms; i++) {
-        if (i)
-            text[k++] = ' ';
-        memcpy(text + k, q->terms[i].p, q->terms[i].n);
-        k += q->terms[i].n;
-    }
-    whole = sql_keep(s, (wharf_str){text, k});
+    whole = sql_keep(s, search_whole(s->arena, q));
     sql_add(s, "round(((");
     for (size_t i = 0; i < x.n_terms; i++) {
         sql_add(s, i ? " + CASE WHEN " : "CASE WHEN ");

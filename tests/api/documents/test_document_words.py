@@ -215,6 +215,33 @@ def test_a_text_without_end(world, org, client):
     assert world.sql("SELECT length(content_words) <= 20000 FROM documents.document WHERE id = %s", row["id"]) == [(True,)]
 
 
+def test_a_word_that_very_many_files_have(world, org, client):
+    """What has it in its name comes first, also behind more files than are ranked; pages show each document once."""
+    world.sql("INSERT INTO documents.document (organization_id, id, name, filename, visibility, mime_type, status, content_words, created_at, updated_at)"
+              " SELECT %s, 'dcmt_' || lpad((i * 7919 %% 1531)::text, 22, '0'), CASE WHEN i > 1500 THEN 'Gunwale ' || i ELSE 'Plan of a keel' END, 'plan.pdf', 'private', 'application/pdf', 'completed', 'oakum gunwale thole', now(), now()"
+              " FROM generate_series(1, 1530) i", org.id)
+    for words in ("gunwale", "gunwale thole", "gunwale capstan"):
+        rows = [row for page in range(1, 17) for row in search(client, words, limit=100, page=page).data]
+        assert len({row["id"] for row in rows}) == len(rows) == 1530, words
+        assert all("Gunwale" in row["name"] for row in rows[:30]) and not any("Gunwale" in row["name"] for row in rows[30:]), words
+        scores = [row["_search"]["relevance_score"] for row in rows]
+        assert scores == sorted(scores, reverse=True) and scores[-1] == round(1 / (len(words.split()) + 1), 4), words
+        assert [row["id"] for row in rows[530:]] == sorted(row["id"] for row in rows[530:]), words
+    assert search(client, "gunwale", limit=100, page=17).data == [] and search(client, "gunwale thole", limit=10, page=153, search_strategy="match_all").pagination["has_more"] is False
+    all_words = [id for page in range(1, 17) for id in search(client, "gunwale thole", limit=100, page=page, search_strategy="match_all").ids]
+    assert len(set(all_words)) == len(all_words) == 1530
+    world.sql("DELETE FROM documents.document WHERE organization_id = %s", org.id)  # they have no bytes
+
+
+def test_a_search_for_two_letters_beside_files(world, org, client):
+    """A term that is too short for words of files, and similar words, which are looked for in names only."""
+    row = make(client, b"xy xy xyz", mime_type="text/plain", name="Bulkhead")
+    read(world, org)
+    assert found(client, "xy") == [] and found(client, "xyz") == [row["id"]]
+    assert found(client, "bulkheed") == [row["id"]]
+    assert found(client, "bu") == [row["id"]]
+
+
 def test_a_language_that_is_missing():
     """Pictures wait; what a PDF carries is found, also of files that are older than pages that are pictures."""
     server = Server("--modules", "org,documents", "--test-clock", "--set", "documents.full_text.languages=qqq")
