@@ -204,7 +204,7 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
         d.silent = !f->log;
         diff_compare(&d, str_z(f->name), a, b);
         if (d.n > before && !diff_left_out(&def->events, f) && !f->secret)
-            jw_value(&w, f->name, a);
+            record_write_newest(&w, f->name, def->events.newest, def->events.n_newest, f, a);
     }
     jw_close(&d.changes, ']');
     jw_close(&w, '}');

@@ -439,32 +439,76 @@ static bool is_unasked(const struct field *f, const struct view *view)
            (f->index >= 64 || !(view->includes >> f->index & 1));
 }
 
-/* Returns the list with its last elements only, where the view shows no more of it. */
+/* Returns how much is told of a list: of the field, or of that member of it. NULL: all of it. */
+static const struct field_newest *newest_entry(const struct field_newest *newest, size_t n,
+    const struct field *f, const struct wharf_json *member)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (newest[i].field == f &&
+            (newest[i].member ? member && str_eqz(member->key, newest[i].member) : !member))
+            return &newest[i];
+    }
+    return NULL;
+}
+
+/* Writes a list with its last elements only. */
+static void newest_write_list(
+    struct jw *w, const char *key, const struct wharf_json *list, size_t most)
+{
+    size_t i = 0;
+
+    jw_open(w, key, '[');
+    for (const struct wharf_json *e = list->child; e; e = e->next, i++) {
+        if (i + most >= list->count)
+            jw_value(w, NULL, e);
+    }
+    jw_close(w, ']');
+}
+
+void record_write_newest(struct jw *w, const char *key, const struct field_newest *newest, size_t n,
+    const struct field *f, const struct wharf_json *value)
+{
+    const struct field_newest *entry = newest_entry(newest, n, f, NULL);
+
+    if (entry && json_is(value, JSON_ARRAY)) {
+        newest_write_list(w, key, value, entry->n);
+        return;
+    }
+    if (!json_is(value, JSON_OBJECT)) {
+        jw_value(w, key, value);
+        return;
+    }
+    jw_open(w, key, '{');
+    for (const struct wharf_json *m = value->child; m; m = m->next) {
+        entry = newest_entry(newest, n, f, m);
+        if (entry && json_is(m, JSON_ARRAY))
+            newest_write_list(w, m->key.p, m, entry->n);
+        else
+            jw_value(w, m->key.p, m);
+    }
+    jw_close(w, '}');
+}
+
+/* Returns the value with the last elements only of its lists, where the view shows no more. */
 static struct cell newest_of(
     struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
-    const struct wharf_json *list = NULL, *e;
+    const struct wharf_json *value = NULL;
     struct json_error error;
-    size_t most = 0;
+    bool any = false;
     struct buf b;
     struct jw w;
     wharf_str s;
 
     for (size_t i = 0; i < view->n_newest; i++)
-        most = view->newest[i].field == f ? view->newest[i].n : most;
-    if (most && c->p)
-        list = json_parse(a, (wharf_str){c->p, c->n}, &error);
-    if (!json_is(list, JSON_ARRAY) || list->count <= most)
+        any = any || view->newest[i].field == f;
+    if (any && c->p)
+        value = json_parse(a, (wharf_str){c->p, c->n}, &error);
+    if (!value)
         return *c;
     buf_init(&b, SIZE_MAX / 2);
     jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
-    e = list->child;
-    for (size_t i = 0; e; e = e->next, i++) {
-        if (i >= list->count - most)
-            jw_value(&w, NULL, e);
-    }
-    jw_close(&w, ']');
+    record_write_newest(&w, NULL, view->newest, view->n_newest, f, value);
     s = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
     return (struct cell){s.p, s.n};

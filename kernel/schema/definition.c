@@ -409,12 +409,16 @@ static void read_newest(struct compile *c, const struct wharf_json *events, cons
     }
     newest = ARENA_ARRAY(c->arena, struct field_newest, list ? list->count + 1 : 1);
     for (const struct wharf_json *m = list ? list->child : NULL; m; m = m->next) {
-        const struct field *f = find_field(c, &at, m->key.p);
+        const char *dot = strchr(m->key.p, '.');
+        wharf_str name = arena_dup_str(
+            c->arena, (wharf_str){m->key.p, dot ? (size_t)(dot - m->key.p) : m->key.n});
+        const struct field *f = find_field(c, &at, name.p);
 
-        if (!json_int(m, &n) || n < 1)
-            opt_member_problem(c, &at, m->key.p, "a number from 1");
+        if (!json_int(m, &n) || n < (dot ? 0 : 1))
+            opt_member_problem(c, &at, m->key.p, dot ? "a number from 0" : "a number from 1");
         else if (f)
-            newest[d->events.n_newest++] = (struct field_newest){f, (size_t)n};
+            newest[d->events.n_newest++] = (struct field_newest){
+                f, dot ? arena_dupz(c->arena, dot + 1).p : NULL, (size_t)n};
     }
     d->events.newest = newest;
 }
