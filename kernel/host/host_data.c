@@ -197,18 +197,8 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
     return WHARF_OK;
 }
 
-static int64_t d_limit(wharf_req *req, int64_t ms)
-{
-    return db_deadline(req->thread->db, clock_monotonic_us() + ms * 1000);
-}
-
-static void d_limit_end(wharf_req *req, int64_t before)
-{
-    db_deadline_end(req->thread->db, before);
-}
-
 const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value,
-    req_begin, req_commit, req_rollback, d_lock, d_later, d_lock_many, d_limit, d_limit_end};
+    req_begin, req_commit, req_rollback, d_lock, d_later, d_lock_many, req_limit, req_limit_end};
 
 /* ---- resources ---- */
 

@@ -52,10 +52,6 @@ struct view {
 };
 enum { VIEW_ALL = 0x80 };
 
-/* Writes a value of the field, with the last elements only of those of its lists that are named. */
-void record_write_newest(struct jw *w, const char *key, const struct field_newest *newest, size_t n,
-    const struct field *f, const struct wharf_json *value);
-
 /* Makes a record of row i of a result whose columns are the resource's select list. */
 struct wharf_rec *record_from_result(
     struct arena *a, const struct resource *res, const PGresult *r, int row);

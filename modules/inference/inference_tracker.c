@@ -94,7 +94,7 @@ bool tracker_is_made(wharf_req *req, wharf_str id)
 }
 
 /* Makes it, and tells of it in *made, of what outlives a savepoint. */
-static wharf_status tracker_create(wharf_req *req, const wharf_rec *rec, struct inner *made)
+static wharf_status tracker_create_of(wharf_req *req, const wharf_rec *rec, struct inner *made)
 {
     const wharf_rec *tracker = NULL;
     const wharf_json *body, *shown;
@@ -130,7 +130,7 @@ static wharf_status tracker_try(
         return s;
     if (!again)
         before = W->db->limit(req, TRACK_MS);
-    s = tracker_create(req, rec, &done);
+    s = tracker_create_of(req, rec, &done);
     if (!again)
         W->db->limit_end(req, before);
     if (s == WHARF_OK)
