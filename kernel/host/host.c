@@ -150,6 +150,7 @@ static wharf_status err_current(const wharf_req *req)
 static void err_clear(wharf_req *req)
 {
     req_clear_problems(&req->problems);
+    req->reply.retry_after = 0; /* it was said of them */
 }
 
 static void err_base(wharf_req *req, const char *prefix)

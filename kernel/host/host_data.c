@@ -198,7 +198,7 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
 }
 
 const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value,
-    req_begin, req_commit, req_rollback, d_lock, d_later, d_lock_many};
+    req_begin, req_commit, req_rollback, d_lock, d_later, d_lock_many, req_limit, req_limit_end};
 
 /* ---- resources ---- */
 

@@ -203,6 +203,22 @@ static const struct wharf_json *openapi_answers_example_of(
     return all ? json_get_n(all, openapi_name(o, r)) : NULL;
 }
 
+/* Returns the answer with that status that the operation's example shows, the first one or one of
+ * its member "more"; or NULL. */
+static const struct wharf_json *openapi_answers_shown(
+    const struct openapi *o, const struct route *r, int64_t status)
+{
+    const struct wharf_json *example = openapi_answers_example_of(o, r),
+                            *more = json_get(example, "more");
+
+    if (json_int_or(example, "status", 0) == status)
+        return json_get(example, "answer");
+    for (const struct wharf_json *m = more ? more->child : NULL; m; m = m->next)
+        if (json_int_or(m, "status", 0) == status)
+            return json_get(m, "answer");
+    return NULL;
+}
+
 static void write_example(struct openapi *o, const struct wharf_json *value)
 {
     if (value)
@@ -219,7 +235,7 @@ static bool body_needed(const struct openapi *o, const struct route *r)
 
     if (body && (of || json_get(body, "oneOf") || json_get(body, "anyOf")))
         return of ? of->count > 0 : true;
-    if (str_eqz(json_text_or(body, "type", ""), "array"))
+    if (str_eqz(json_text_or(body, "type", ""), "array") || json_int_or(body, "minProperties", 0))
         return true;
     if (!body && r->kind != ROUTE_CREATE)
         return json_get(r->definition, "request_type") != NULL;
@@ -434,8 +450,7 @@ static void content_of_type(
 
 static void json_success(struct openapi *o, const struct route *r, int64_t status)
 {
-    const struct wharf_json *example = openapi_answers_example_of(o, r),
-                            *others = json_get(r->definition, "other_types");
+    const struct wharf_json *others = json_get(r->definition, "other_types");
     struct jw *w = &o->w;
 
     jw_open(w, status_key(o->a, status), '{');
@@ -444,8 +459,7 @@ static void json_success(struct openapi *o, const struct route *r, int64_t statu
     jw_open(w, "content", '{');
     jw_open(w, "application/json", '{');
     envelope(o, r, status);
-    if (json_int_or(example, "status", 0) == status)
-        write_example(o, json_get(example, "answer"));
+    write_example(o, openapi_answers_shown(o, r, status));
     jw_close(w, '}');
     for (const struct wharf_json *t = status == 200 && others ? others->child : NULL; t;
          t = t->next)
@@ -471,18 +485,15 @@ static const char *openapi_answers_plain_type(const struct route *r)
 static void plain_success(
     struct openapi *o, const struct route *r, int64_t status, const char *type)
 {
-    const struct wharf_json *example = openapi_answers_example_of(o, r);
     struct jw *w = &o->w;
 
-    if (json_int_or(example, "status", 0) != status)
-        example = NULL;
     jw_open(w, status_key(o->a, status), '{');
     jw_z(w, "description",
         r->event_stream || r->stream_tokens ? "A stream of events, as Server-Sent Events"
                                             : "The content itself");
     success_headers(o, r, status);
     jw_open(w, "content", '{');
-    content_of_type(o, r, type, json_get(example, "answer"));
+    content_of_type(o, r, type, openapi_answers_shown(o, r, status));
     if (r->kind == ROUTE_KERNEL && json_get(r->definition, "response") &&
         !str_ends(str_z(type), "json"))
         content_of_type(o, r, "application/json", NULL);

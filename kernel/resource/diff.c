@@ -3,6 +3,7 @@
  * Compares the two rows as JSON (every field, also those never shown), so that it needs no code
  * per field: objects by key, arrays of objects with an id by id, other arrays as a whole.
  * docs/spec/01-platform.md section 13 'changes'. */
+#include "resource/newest.h"
 #include "resource/write.h"
 
 #include "util/str.h"
@@ -204,7 +205,7 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
         d.silent = !f->log;
         diff_compare(&d, str_z(f->name), a, b);
         if (d.n > before && !diff_left_out(&def->events, f) && !f->secret)
-            jw_value(&w, f->name, a);
+            newest_write(&w, f->name, def->events.newest, def->events.n_newest, f, a);
     }
     jw_close(&d.changes, ']');
     jw_close(&w, '}');

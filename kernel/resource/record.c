@@ -1,4 +1,5 @@
 /* record.c - cells to JSON and back. See record.h. */
+#include "resource/newest.h"
 #include "resource/record.h"
 
 #include <stdlib.h>
@@ -439,32 +440,26 @@ static bool is_unasked(const struct field *f, const struct view *view)
            (f->index >= 64 || !(view->includes >> f->index & 1));
 }
 
-/* Returns the list with its last elements only, where the view shows no more of it. */
+/* Returns the value with the last elements only of its lists, where the view shows no more. */
 static struct cell newest_of(
     struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
-    const struct wharf_json *list = NULL, *e;
+    const struct wharf_json *value = NULL;
     struct json_error error;
-    size_t most = 0;
+    bool any = false;
     struct buf b;
     struct jw w;
     wharf_str s;
 
     for (size_t i = 0; i < view->n_newest; i++)
-        most = view->newest[i].field == f ? view->newest[i].n : most;
-    if (most && c->p)
-        list = json_parse(a, (wharf_str){c->p, c->n}, &error);
-    if (!json_is(list, JSON_ARRAY) || list->count <= most)
+        any = any || view->newest[i].field == f;
+    if (any && c->p)
+        value = json_parse(a, (wharf_str){c->p, c->n}, &error);
+    if (!value)
         return *c;
     buf_init(&b, SIZE_MAX / 2);
     jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
-    e = list->child;
-    for (size_t i = 0; e; e = e->next, i++) {
-        if (i >= list->count - most)
-            jw_value(&w, NULL, e);
-    }
-    jw_close(&w, ']');
+    newest_write(&w, NULL, view->newest, view->n_newest, f, value);
     s = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
     return (struct cell){s.p, s.n};

@@ -13,6 +13,7 @@
 #include "resource/hooks.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "util/time.h"
 #include "wharf/errors.h"
 #include "wharf/hash.h"
 
@@ -483,6 +484,16 @@ void req_rollback(struct wharf_req *req)
     else if (db_in_transaction(db) && db_rollback_to(db, tx->depth, &e) == DB_OK)
         db_ahead(db, owner_role_sql, NULL, 0); /* it may be another role's since before it */
     run_endings(req);
+}
+
+int64_t req_limit(struct wharf_req *req, int64_t ms)
+{
+    return db_deadline(req->thread->db, clock_monotonic_us() + ms * 1000);
+}
+
+void req_limit_end(struct wharf_req *req, int64_t before)
+{
+    db_deadline_end(req->thread->db, before);
 }
 
 static void clear_result(void *arg)

@@ -295,6 +295,10 @@ void req_tell(struct wharf_req *req, unsigned news);
  * else. */
 void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
+/* Bounds the time of the statements that follow, all of them together; the rule is
+ * wharf_db_api's. */
+int64_t req_limit(struct wharf_req *req, int64_t ms);
+void req_limit_end(struct wharf_req *req, int64_t before);
 /* Gives up a transaction that nobody began: what is written next needs one that is committed. */
 void req_leave_implied(struct wharf_req *req);
 /* Runs fn once the outermost transaction was committed; never when it is rolled back. */

@@ -399,7 +399,7 @@ static void read_newest(struct compile *c, const struct wharf_json *events, cons
 {
     const struct wharf_json *list = json_get(events, "newest");
     struct place at = place_key(up, WHARF_S("newest"));
-    struct definition *d = c->d;
+    struct definition_events *to = &c->d->events;
     struct field_newest *newest;
     int64_t n;
 
@@ -407,16 +407,16 @@ static void read_newest(struct compile *c, const struct wharf_json *events, cons
         opt_problem(c, &at, "an object: name of a list -> how many of its elements");
         return;
     }
-    newest = ARENA_ARRAY(c->arena, struct field_newest, list ? list->count + 1 : 1);
+    to->newest = newest = ARENA_ARRAY(c->arena, struct field_newest, list ? list->count + 1 : 1);
     for (const struct wharf_json *m = list ? list->child : NULL; m; m = m->next) {
-        const struct field *f = find_field(c, &at, m->key.p);
-
-        if (!json_int(m, &n) || n < 1)
+        size_t name = strcspn(m->key.p, "."); /* of the field; behind it that of its member */
+        const struct field *f = find_field(c, &at, arena_dup(c->arena, m->key.p, name).p);
+        const char *member = m->key.p[name] ? arena_dupz(c->arena, m->key.p + name + 1).p : NULL;
+        if (!json_int(m, &n) || n < !member)
             opt_member_problem(c, &at, m->key.p, "a number from 1");
         else if (f)
-            newest[d->events.n_newest++] = (struct field_newest){f, (size_t)n};
+            newest[to->n_newest++] = (struct field_newest){f, member, (size_t)n};
     }
-    d->events.newest = newest;
 }
 
 /* Reads which fields are kept line by line, for who may see each. */

@@ -280,6 +280,7 @@ struct definition_list {
 
 struct field_newest { /* a list of which events carry the last n elements */
     const struct field *field;
+    const char *member; /* of the object that the field is; NULL: the field is the list */
     size_t n;
 };
 

@@ -43,6 +43,7 @@ extern const wharf_trackers_ops_api *inference_trackers;
 #define ITEM_RESOURCE "item_label_inference"
 #define IMAGE_MAX     10000000 /* bytes of an image, by URL or inline */
 #define TRACK_TRIES   5 /* runs of the job that makes a tracker, after the first */
+#define TRACK_MS      5000 /* what a request waits for its tracker */
 #define READ_TRIES    20 /* the same of that which reads */
 enum { IMAGES_MAX = 4, GIVEN_MAX = 50, GIVEN_CHARS = 2000, LINK_S = 900 };
 
@@ -272,6 +273,10 @@ struct inner {
     const char *error; /* or why there is none */
 };
 
+/* Makes a body of POST /v1/trackers of what the label says. sent: members of a client, which win;
+ * or NULL. */
+wharf_status tracker_body(
+    wharf_req *req, const wharf_rec *rec, const wharf_json *sent, const wharf_json **ret);
 /* Makes the tracker of a row, and tells the row of it. What goes wrong is in the row's errors. */
 wharf_status tracker_make(wharf_req *req, wharf_str id);
 /* Tells whether tracker_make() is making the tracker of that row just now. */

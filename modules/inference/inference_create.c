@@ -18,7 +18,7 @@ wharf_status create_take_given(wharf_req *req, const wharf_json *body, struct re
         return W->err->fail(
             req, ERR_VALIDATION_FAILED, "barcode_values", "barcode_values must be a list");
     for (const wharf_json *m = first; m; m = W->json->next(m))
-        nested = nested || W->json->type(m) == WHARF_J_ARRAY;
+        nested = nested || json_is_null(m) || W->json->type(m) == WHARF_J_ARRAY;
     if (nested && (!r->wishes.barcodes_from_all || W->json->count(list) != r->n))
         return W->err->fail(req, ERR_VALIDATION_FAILED, "barcode_values",
             r->wishes.barcodes_from_all

@@ -141,7 +141,24 @@ wharf_status linked_pass_on(wharf_req *req, const wharf_rec *old_rec, const whar
     return W->res->update(req, "tracker", tracker, body, NULL);
 }
 
-/* Completes the reading that a new tracker names. */
+/* Tells whether somebody has to decide something before the reading may have a tracker. That an
+ * earlier one failed is no matter of the next one. */
+static wharf_status linked_is_open(wharf_req *req, const wharf_rec *rec, bool *ret)
+{
+    struct wishes wishes;
+    struct state st;
+    wharf_status s;
+
+    *ret = false;
+    if (!is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "error"))
+        return WHARF_OK;
+    wishes_read(field_json(rec, SHIPPING_LABEL_INFERENCE_WISHES), &wishes);
+    s = state_judge(req, &wishes, rec, state_image_error(rec), &st);
+    *ret = s == WHARF_OK && st.blocked;
+    return s;
+}
+
+/* Completes the reading that a tracker names. */
 static wharf_status linked_tracked(
     wharf_req *req, wharf_str inference_id, wharf_str tracker_id, wharf_str shipment_id)
 {
@@ -153,17 +170,65 @@ static wharf_status linked_tracked(
         .kind = inference_inner_kind,
         .context = made};
     const wharf_rec *rec;
+    bool open = false;
     wharf_status s;
 
     if (tracker_is_made(req, inference_id))
         return WHARF_OK; /* by this module, which tells the row itself */
     s = W->res->fetch(req, RESOURCE, inference_id, WHARF_FOR_UPDATE, &rec);
     if (s != WHARF_OK || field_text(rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).n ||
-        !is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "extracted"))
+        is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))
+        return s;
+    s = linked_is_open(req, rec, &open);
+    if (s != WHARF_OK || open)
         return s;
     *made = (struct inner){.tracker_id = tracker_id, .shipment_id = shipment_id};
-    s = W->json->parse(req, WHARF_S("{}"), &w.body);
+    s = children_join(req, rec, shipment_id);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, WHARF_S("{}"), &w.body);
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
-const wharf_inference_ops_api linked_ops = {WHARF_HEAD(wharf_inference_ops_api), linked_tracked};
+/* Refuses a reading that can have no tracker now. */
+static wharf_status linked_refuse(wharf_req *req, const wharf_rec *rec)
+{
+    static const char path[] = "inference_id";
+    bool open = false;
+    wharf_status s;
+
+    if (is(field_text(rec, SHIPPING_LABEL_INFERENCE_STATUS), "processing"))
+        return W->err->fail(req, ERR_INFERENCE_PROCESSING, path, NULL);
+    if (field_text(rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).n)
+        return W->err->fail(req, ERR_INFERENCE_TRACKER_EXISTS, path,
+            "The reading has a tracker already: %s",
+            field_text(rec, SHIPPING_LABEL_INFERENCE_TRACKER_ID).p);
+    if (!field_text(rec, SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER).n)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "tracking_number",
+            "The reading has no tracking number; send tracking_number");
+    s = linked_is_open(req, rec, &open);
+    return s == WHARF_OK && open ? W->err->fail(req, ERR_INFERENCE_UNRESOLVED_ERRORS, path, NULL)
+                                 : s;
+}
+
+static wharf_status linked_order(
+    wharf_req *req, wharf_str inference_id, const wharf_json *sent, const wharf_json **ret_body)
+{
+    static const char scope[] = "inferences:read";
+    const wharf_rec *rec;
+    wharf_status s;
+
+    if (inference_keys->level(req, WHARF_S("inferences")) < WHARF_LEVEL_READ)
+        return W->err->fail(req, ERR_SCOPE_ACCESS, scope, "The key lacks the scope %s", scope);
+    s = W->res->fetch(req, RESOURCE, inference_id, WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(req);
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, "inference_id", "inference_id names no reading");
+    }
+    if (s == WHARF_OK)
+        s = linked_refuse(req, rec);
+    return s == WHARF_OK ? tracker_body(req, rec, sent, ret_body) : s;
+}
+
+const wharf_inference_ops_api linked_ops = {
+    WHARF_HEAD(wharf_inference_ops_api), linked_tracked, linked_order};

@@ -35,7 +35,7 @@ static void inference_declare(wharf_plugin *self, wharf_decl *d, const wharf_dec
     declare_resource(d, api, ITEM_RESOURCE, (wharf_str)ITEM_LABEL_INFERENCE_DEFINITION,
         ITEM_LABEL_INFERENCE_DEFINITION_HASH, &item_label_hooks);
     ROUTES(api, d, routes);
-    api->provide(d, "inference.ops", 1, 0, &linked_ops);
+    api->provide(d, "inference.ops", 1, 1, &linked_ops);
     CHECKS(api, d);
     api->job(d, "track", tracker_job, NULL, WHARF_S("{\"retries\": " SQL_NUMBER(TRACK_TRIES) "}"));
     /* Tries of a row are counted by the row, so the queue lets it crash as often as it does. */

@@ -278,19 +278,24 @@ static wharf_status reading_classify_and_read(
 static wharf_status reading_errors(wharf_req *req, struct reading *r)
 {
     const struct picture *first = NULL;
-    bool any = false, refused = true;
+    bool any = false, refused = true, whole = true;
 
     for (size_t i = 0; i < r->n; i++) {
         const struct picture *p = &r->pictures[i];
 
-        any = any || (p->label && !is(z(p->label->classification), "unreadable"));
+        /* what a scanner read counts where the picture itself says nothing */
+        any = any ||
+              (p->label && (!is(z(p->label->classification), "unreadable") || p->label->n_codes));
         refused = refused && p->error && strchr(p->error, '.');
+        whole = whole && !(p->read && !p->read->whole);
         first = first ? first : p;
     }
     if (refused)
         return images_fail(req, first);
     if (!any)
-        r->error = first->error && !strchr(first->error, '.') ? first->error : "image_unreadable";
+        r->error = first->error && !strchr(first->error, '.') ? first->error
+                   : whole                                    ? "image_unreadable"
+                                                              : "extraction_timeout";
     return WHARF_OK;
 }
 

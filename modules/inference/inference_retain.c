@@ -24,11 +24,16 @@ wharf_status retain_remove(wharf_req *req, const wharf_json *images)
     return s;
 }
 
+/* Readings of a kind: which of them are due, where locations have settings too, and what notes that
+ * their images are gone. */
+struct retained {
+    const char *due, *due_at, *erased;
+};
+
 /* Erases the images of the rows that are due, at most STEP of them; *ret_n: of how many. */
-static wharf_status retain_step(wharf_req *req, const wharf_json *days, size_t *ret_n)
+static wharf_status retain_step(
+    wharf_req *req, const struct retained *of, const wharf_json *days, size_t *ret_n)
 {
-    static const char due_sql[] = QUERY_RETAIN_DUE, at_sql[] = QUERY_RETAIN_DUE_AT,
-                      erased_sql[] = QUERY_RETAIN_ERASED;
     int64_t n = 0;
     wharf_val args[4] = {val_text(W->req->organization(req)), val_null(),
         val_time(W->req->now_us(req)), val_int(STEP)};
@@ -38,22 +43,22 @@ static wharf_status retain_step(wharf_req *req, const wharf_json *days, size_t *
 
     if (W->json->integer(days, &n))
         args[1] = val_int(n);
-    s = W->db->query(req, inference_places ? at_sql : due_sql, args, 4, &rows);
+    s = W->db->query(req, inference_places ? of->due_at : of->due, args, 4, &rows);
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     for (size_t i = 0; i < *ret_n && s == WHARF_OK; i++) {
         ids[i] = row_text(rows, i, 0);
         s = retain_remove(req, row_json(rows, i, 1));
     }
     args[1] = val_array(req, ids, *ret_n);
-    return s == WHARF_OK && *ret_n ? W->db->exec(req, erased_sql, args, 2, NULL) : s;
+    return s == WHARF_OK && *ret_n ? W->db->exec(req, of->erased, args, 2, NULL) : s;
 }
 
-wharf_status retain_job(wharf_req *req, void *arg)
+/* Erases what is due of one kind, step by step. */
+static wharf_status retain_all(wharf_req *req, const struct retained *of)
 {
     size_t n = STEP;
     wharf_status s = WHARF_OK;
 
-    (void)arg;
     while (n == STEP && s == WHARF_OK && !W->req->cancelled(req)) {
         wharf_scope *scope = W->mem->scope_begin(req);
         const wharf_json *days;
@@ -62,10 +67,23 @@ wharf_status retain_job(wharf_req *req, void *arg)
         if (s == WHARF_OK) {
             s = inference_org->setting_json(req, "inferences.retain_images_days", &days);
             if (s == WHARF_OK)
-                s = retain_step(req, days, &n);
+                s = retain_step(req, of, days, &n);
             s = end_with(req, s);
         }
         W->mem->scope_end(req, scope);
     }
+    return s;
+}
+
+wharf_status retain_job(wharf_req *req, void *arg)
+{
+    static const struct retained kinds[] = {
+        {QUERY_RETAIN_DUE, QUERY_RETAIN_DUE_AT, QUERY_RETAIN_ERASED},
+        {QUERY_RETAIN_ITEMS, QUERY_RETAIN_ITEMS_AT, QUERY_RETAIN_ITEMS_ERASED}};
+    wharf_status s = WHARF_OK;
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && s == WHARF_OK; i++)
+        s = retain_all(req, &kinds[i]);
     return s;
 }

@@ -31,25 +31,46 @@ static void tracker_put_party(wharf_out *out, const wharf_rec *rec, int which)
     W->json->close(out);
 }
 
-static wharf_status tracker_body(wharf_req *req, const wharf_rec *rec, const wharf_json **ret)
+/* Tells whether the body of a client names the member, or "". */
+static bool tracker_is_sent(const wharf_json *sent, const char *name)
+{
+    return name[0] && W->json->get(sent, name);
+}
+
+static void tracker_put_sent(wharf_out *out, const wharf_json *sent)
+{
+    for (const wharf_json *m = W->json->at(sent, 0); m; m = W->json->next(m))
+        if (!is(W->json->key(m), "inference_id"))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+}
+
+wharf_status tracker_body(
+    wharf_req *req, const wharf_rec *rec, const wharf_json *sent, const wharf_json **ret)
 {
     static const struct {
-        const char *name;
+        const char *name, *hidden_by; /* or "" */
         wharf_field field;
-    } texts[] = {{"tracking_number", SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER},
-        {"provider_id", SHIPPING_LABEL_INFERENCE_PROVIDER_ID},
-        {"type", SHIPPING_LABEL_INFERENCE_TRACKER_TYPE},
-        {"location_id", SHIPPING_LABEL_INFERENCE_LOCATION_ID},
-        {"layout_id", SHIPPING_LABEL_INFERENCE_LAYOUT_ID}};
+    } texts[] = {{"tracking_number", "", SHIPPING_LABEL_INFERENCE_TRACKING_NUMBER},
+        {"provider_id", "", SHIPPING_LABEL_INFERENCE_PROVIDER_ID},
+        {"location_id", "", SHIPPING_LABEL_INFERENCE_LOCATION_ID},
+        {"layout_id", "location_id", SHIPPING_LABEL_INFERENCE_LAYOUT_ID}};
+    static const char *const contacts[PARTIES] = {"recipient_contact_id", "sender_contact_id"};
+    struct wishes wishes;
     wharf_out *out = W->json->builder(req);
 
+    wishes_read(field_json(rec, SHIPPING_LABEL_INFERENCE_WISHES), &wishes);
     W->json->open(out, NULL, '{');
     W->json->put(out, "inference_id", val_text(W->res->id(rec)));
+    if (!tracker_is_sent(sent, "type")) /* the row says it only where a tracker was asked for */
+        W->json->put(out, "type", val_text(wishes.tracker_type));
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (field_text(rec, texts[i].field).n)
+        if (field_text(rec, texts[i].field).n && !tracker_is_sent(sent, texts[i].name) &&
+            !tracker_is_sent(sent, texts[i].hidden_by))
             W->json->put(out, texts[i].name, val_text(field_text(rec, texts[i].field)));
     for (int i = 0; i < PARTIES; i++)
-        tracker_put_party(out, rec, i);
+        if (!tracker_is_sent(sent, contacts[i]) && !tracker_is_sent(sent, party_names[i]))
+            tracker_put_party(out, rec, i);
+    tracker_put_sent(out, sent);
     W->json->close(out);
     return W->json->result(req, out, ret);
 }
@@ -72,19 +93,15 @@ bool tracker_is_made(wharf_req *req, wharf_str id)
     return m->id.n && same(m->id, id);
 }
 
-/* Makes the tracker in a savepoint: a problem of it takes nothing else back. */
-static wharf_status tracker_try(
-    wharf_req *req, const wharf_rec *rec, bool again, struct inner *made)
+/* Makes it, and tells of it in *made, of what outlives a savepoint. */
+static wharf_status tracker_create_of(wharf_req *req, const wharf_rec *rec, struct inner *made)
 {
     const wharf_rec *tracker = NULL;
     const wharf_json *body, *shown;
     wharf_out *out = W->json->builder(req);
     bool known = false;
-    wharf_status s = W->db->begin(req);
+    wharf_status s = tracker_body(req, rec, NULL, &body);
 
-    if (s != WHARF_OK)
-        return s;
-    s = tracker_body(req, rec, &body);
     tracker_making(req)->id = W->res->id(rec);
     if (s == WHARF_OK)
         s = inference_trackers->create(req, body, &tracker, &known);
@@ -93,8 +110,29 @@ static wharf_status tracker_try(
         W->res->encode(req, out, NULL, tracker);
         s = W->json->result(req, out, &shown);
     }
-    if (s == WHARF_OK)
-        s = children_join(req, rec, json_text(shown, "current_shipment_id"));
+    if (s != WHARF_OK)
+        return s;
+    made->tracker_id = W->res->id(tracker);
+    made->shipment_id = json_text(shown, "current_shipment_id");
+    return children_join(req, rec, made->shipment_id);
+}
+
+/* Makes the tracker in a savepoint: a problem of it takes nothing else back. again: a job makes it,
+ * and tries once more; where nobody does it is given up after TRACK_MS. */
+static wharf_status tracker_try(
+    wharf_req *req, const wharf_rec *rec, bool again, struct inner *made)
+{
+    struct inner done = *made;
+    int64_t before = 0;
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    if (!again)
+        before = W->db->limit(req, TRACK_MS);
+    s = tracker_create_of(req, rec, &done);
+    if (!again)
+        W->db->limit_end(req, before);
     if (s == WHARF_OK)
         s = W->db->commit(req);
     else
@@ -104,11 +142,9 @@ static wharf_status tracker_try(
         made->error = s == WHARF_DENIED ? "tracker_forbidden" : "tracker_failed";
         return WHARF_OK;
     }
-    if (s != WHARF_OK)
-        return s;
-    made->tracker_id = W->res->id(tracker);
-    made->shipment_id = json_text(shown, "current_shipment_id");
-    return WHARF_OK;
+    if (s == WHARF_OK)
+        *made = done;
+    return s;
 }
 
 /* Makes it. again: what can't be had now is a problem, and tried later. */

@@ -152,7 +152,7 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_tracker)
                : s;
 }
 
-/* Tells the reading of a label that the new tracker names. */
+/* Tells the reading of a label that the tracker names. */
 static wharf_status tracker_tell_reading(
     wharf_req *req, const wharf_json *body, const wharf_rec *rec)
 {
@@ -161,6 +161,18 @@ static wharf_status tracker_tell_reading(
     return reading.n && trackers_inference
                ? trackers_inference->tracked(
                      req, reading, W->res->id(rec), field_text(rec, TRACKER_CURRENT_SHIPMENT_ID))
+               : WHARF_OK;
+}
+
+/* Makes a body of what a label says, where nothing but its reading tells the number. */
+static wharf_status tracker_of_reading(
+    wharf_req *req, const wharf_json *body, const wharf_json **ret_body)
+{
+    wharf_str reading = json_text(body, "inference_id");
+
+    *ret_body = body;
+    return reading.n && trackers_inference && json_is_null(W->json->get(body, "tracking_number"))
+               ? trackers_inference->order(req, reading, body, ret_body)
                : WHARF_OK;
 }
 
@@ -174,18 +186,22 @@ static wharf_status tracker_create(
     *ret_known = false;
     if (W->json->type(body) != WHARF_J_OBJECT)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "", "A tracker must be an object");
-    s = tracker_read_order(req, body, &o);
+    s = tracker_of_reading(req, body, &body);
+    if (s == WHARF_OK)
+        s = tracker_read_order(req, body, &o);
     if (s == WHARF_OK && !json_truth(W->json->get(body, "allow_duplicate")))
         s = find_leg(&o, &leg, &tracker);
     if (s != WHARF_OK)
         return s;
     *ret_known = tracker.n > 0;
     if (tracker.n)
-        return W->res->fetch(req, "tracker", tracker, WHARF_SHOWN, ret_rec);
-    s = leg.n ? trackers_around(req,
-                    &(struct seed){.shipment_id = leg, .candidates = o.wanted.candidates},
-                    WHARF_S(""), o.wanted.options, ret_rec)
-              : make_leg(&o, ret_rec);
+        s = W->res->fetch(req, "tracker", tracker, WHARF_SHOWN, ret_rec);
+    else if (leg.n)
+        s = trackers_around(req,
+            &(struct seed){.shipment_id = leg, .candidates = o.wanted.candidates}, WHARF_S(""),
+            o.wanted.options, ret_rec);
+    else
+        s = make_leg(&o, ret_rec);
     return s == WHARF_OK ? tracker_tell_reading(req, body, *ret_rec) : s;
 }
 

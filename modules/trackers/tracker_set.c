@@ -217,7 +217,8 @@ static bool tracker_set_plain(const wharf_json *body, wharf_str number)
         if (number.p[i] & 0x80)
             return false;
     }
-    return !W->json->get(body, "disable_webhooks") && json_is_null(W->json->get(body, "id"));
+    return !W->json->get(body, "disable_webhooks") && json_is_null(W->json->get(body, "id")) &&
+           json_is_null(W->json->get(body, "inference_id"));
 }
 
 /* Reads the numbers. What is wrong with an item is told when it is looked at alone. */

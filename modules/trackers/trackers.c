@@ -46,7 +46,7 @@ static wharf_status trackers_start(wharf_plugin *self, wharf_req *req)
     trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
     trackers_layouts = W->service(self, "locations.layouts", 1, 1);
-    trackers_inference = W->service(self, "inference.ops", 1, 0);
+    trackers_inference = W->service(self, "inference.ops", 1, 1);
     return WHARF_OK;
 }
 

@@ -230,6 +230,11 @@ typedef struct wharf_db_api {
      * circle. */
     wharf_status (*lock_many)(
         wharf_req *req, const char *space, const wharf_str *keys, size_t n);
+    /* From here on statements end within so many milliseconds, all of them together, or sooner
+     * where less is left already: what takes longer fails with WHARF_UNAVAILABLE. What ends a
+     * transaction or a savepoint is not bound. Returns what was left before, for limit_end(). */
+    int64_t (*limit)(wharf_req *req, int64_t ms);
+    void (*limit_end)(wharf_req *req, int64_t before);
 } wharf_db_api;
 
 enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };

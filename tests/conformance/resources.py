@@ -44,7 +44,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
-         "shipping_label_inference": {"image": lambda: BLANK, "barcode_values": lambda: [f"REF{next(SERIAL)}"], "options": lambda: {"match": {"search": []}}},
+         "shipping_label_inference": {"image": lambda: BLANK, "options": lambda: {"match": {"search": []}}},
          "item_label_inference": {"image": lambda: BLANK, "barcode_values": lambda: [f"(10)LOT{next(SERIAL)}"]},
          "bom": {"components": lambda world: [{"item_id": world.make("item")["id"], "quantity": 1}]},
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,

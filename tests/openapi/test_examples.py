@@ -47,8 +47,10 @@ def test_the_story_is_as_it_was(server, document, name):
         assert was, f"{operation}: no example is kept; run tools/examples.py BUILD --write {name}"
         for part in ("path", "query", "headers", "body"):
             assert was.get(part, {}).keys() == example.get(part, {}).keys() if not isinstance(was.get(part), list) else isinstance(example.get(part), list), (operation, part)
-        assert was["status"] == example["status"], operation
-        assert not (faults := unlike(example.get("answer"), was.get("answer"))), (operation, faults)
+        shown = [[example, *example.get("more", [])], [was, *was.get("more", [])]]
+        assert [e["status"] for e in shown[0]] == [e["status"] for e in shown[1]], operation
+        for now, before in zip(*shown):
+            assert not (faults := unlike(now.get("answer"), before.get("answer"))), (operation, faults)
 
 
 def test_what_is_kept_is_valid(document):
@@ -63,8 +65,16 @@ def test_the_document_shows_them(document):
         said = document.operations[operation][2]
         if "body" in example:
             assert said["requestBody"]["content"]["application/json"]["example"] == example["body"], operation
-        if isinstance(example.get("answer"), dict):
-            assert document.json_of(document.answer(operation, example["status"]))["example"] == example["answer"], operation
+        for shown in [example, *example.get("more", [])]:
+            if isinstance(shown.get("answer"), dict):
+                assert document.json_of(document.answer(operation, shown["status"]))["example"] == shown["answer"], operation
+
+
+def test_an_answer_that_comes_later_has_one(document):
+    """Where `Prefer: respond-async` makes another answer of it, that one is shown beside the first."""
+    for operation in ("create_shipping_label_inference",):
+        shown = {status: document.json_of(document.answer(operation, status))["example"] for status in (201, 202)}
+        assert {s: e["status"] for s, e in shown.items()} == {201: 201, 202: 202} and shown[202]["data"]["status"] == "processing"
 
 
 def test_every_operation_has_one(document):

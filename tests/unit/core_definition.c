@@ -349,7 +349,7 @@ static void refuses_resource_options(void **state)
         {"\"events\":{\"created\":\"x\"}", "/x-wharf/events/created|"},
         {"\"events\":{\"without\":[\"x\"]}", "/x-wharf/events/without|"},
         {"\"events\":{\"newest\":[\"x\"]}", "/x-wharf/events/newest|an object"},
-        {"\"events\":{\"newest\":{\"x\":2}}", "/x-wharf/events/newest|"},
+        {"\"events\":{\"newest\":{\"x.list\":0}}", "/x-wharf/events/newest|"},
         {"\"events\":{\"newest\":{\"name\":0}}", "/x-wharf/events/newest/name|a number from 1"},
         {"\"links\":\"documents\"", "/x-wharf/links|"},
         {"\"below\":{\"path\":\"/v1/x/:x/docks\",\"param\":\"x\",\"field\":\"name\"}",

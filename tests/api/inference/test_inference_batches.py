@@ -271,3 +271,12 @@ def test_a_reading_outlives_its_worker(server, client, host):
             os.kill(pid, signal.SIGKILL)
         until(lambda: len(SLOW.asked) == 2, "the next worker asks for it")
     assert over(client, row)["tracking_number"] == labels.TRACKING
+
+
+def test_trackers_of_readings(client):
+    """A batch of trackers completes the readings that its items name, with a number or without."""
+    rows = [read(client, drawn(tracking=numbered(190 + i)), options={"match": {"search": []}}).data for i in range(3)]
+    b = run(client, [{"inference_id": rows[0]["id"]}, {"inference_id": rows[1]["id"], "tracking_number": numbered(191)}, {"inference_id": rows[2]["id"], "tracking_number": numbered(192)}], resource="tracker")
+    assert (b["status"], b["stats"]["created"], b["stats"]["errors"]) == ("completed", 3, 0)
+    now = [get(client, r["id"]) for r in rows]
+    assert [(r["status"], client.get(f"/v1/trackers/{r['tracker_id']}", expect=200).data["tracking_number"]) for r in now] == [("completed", numbered(190 + i)) for i in range(3)]

@@ -130,6 +130,10 @@ class Document:
         return faults
 
     def faults_of_answer(self, operation, example):
+        more = [f for other in example.get("more", []) for f in self.faults_of_answer(operation, other)]
+        return more + self.faults_of_one(operation, example)
+
+    def faults_of_one(self, operation, example):
         content = self.answer(operation, example["status"])
         if str(example["status"]) not in self.operations[operation][2]["responses"]:
             return [f"status {example['status']}: unknown"]
@@ -182,17 +186,22 @@ class World:
         """Sends the request of an operation, and returns the `data` of its answer. The first call of an operation is its example.
 
         path, query, headers: by name; body: JSON; data: bytes; by: another client than `client`; None: without a key.
-        shown: makes of the answer what the example shows of it: of a long one less, None for nothing."""
-        shown = more.pop("shown", None)
+        shown: makes of the answer what the example shows of it: of a long one less, None for nothing.
+        also: True for a later call whose answer, of another status, the example shows beside the first one ("more")."""
+        shown, also = more.pop("shown", None), more.pop("also", False)
         example, data = self.send(operation, **more)
         if shown and operation not in self.examples:
             example["answer"] = shown(example["answer"])
             if example["answer"] is None:
                 del example["answer"]
-        if operation not in self.examples:
+        if also or operation not in self.examples:
             faults = self.document.faults_of_request(operation, example) + self.document.faults_of_answer(operation, example)
             assert not faults, (operation, faults)
-            self.examples[operation] = self.readable(example)
+            kept = self.readable(example)
+            if also:
+                self.examples[operation].setdefault("more", []).append({k: kept[k] for k in ("headers", "status", "answer") if k in kept})
+            else:
+                self.examples[operation] = kept
         return data
 
     def do(self, operation, **more):

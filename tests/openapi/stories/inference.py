@@ -21,6 +21,7 @@ def carton():
 
 
 def tell(w):
+    w.steady(duration_ms=640)
     hall = w.do("create_location", body={"name": "Kenmore HQ", "code": "KHQ", "address": {"line1": "4200 Harbor Avenue", "city": "Kenmore", "state_code": "WA", "postal_code": "98028", "country_code": "US"}})
     jane = w.do("create_contact", body={"name": "Jane Sample", "email": "jane@northern.example"})
     made = w.call("create_shipping_label_inference", body={"image": picture(), "location_id": hall["id"], "metadata": {"shelf": "A-3"}, "options": {"match": {"search": ["recipient"]}}})
@@ -32,6 +33,7 @@ def tell(w):
     w.call("compare_inferences", query={"ids": made["id"]})
     w.call("update_shipping_label_inference", path=at, body={"recipient": {"contact_id": jane["id"]}, "notes": "On the upper shelf."})
     w.call("delete_shipping_label_inference", path=at)
+    w.call("create_shipping_label_inference", headers={"Prefer": "respond-async"}, body={"image": picture(), "location_id": hall["id"]}, also=True)
     item = {"id": w.call("create_item_label_inference", body={"image": carton(), "location_id": hall["id"], "metadata": {"order": "77-20451"}})["id"]}
     w.call("list_item_label_inferences", query={"item_numbers": ["4711-A"], "statuses": ["completed"], "limit": 10})
     w.call("retrieve_item_label_inference", path=item)
