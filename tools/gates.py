@@ -241,33 +241,10 @@ def gate_scripts():
 
 
 def gate_where():
-    """A row of docs/internals/where.md and the files that it names give the same sections of the same spec, where both give any; and functions that pages for
-    contributors name are in the sources."""
+    """What docs/internals/where.md and the pages beside it say of files, sections and functions holds (tools/where.py)."""
     sys.path.insert(0, str(ROOT / "tools"))
-    import reference  # noqa: E402
-    said, problems, folder = dict(reference.files_that_name_specs()), [], ""
-    for n, line in enumerate(text("docs/internals/where.md").split("\n"), 1):
-        cells = line.split("|")
-        for spec, after in re.findall(r"\[spec (\d\d)\]\([^)]*\)([^\[]*)", cells[2]) if len(cells) > 4 else ():
-            named = reference.whole_sections(f"spec {spec}{after}", spec)
-            for name in re.findall(r"`([\w/.]+\.(?:c|h|sql))`", cells[3]):
-                folder = os.path.dirname(name) if "/" in name else folder
-                path = name if "/" in name else f"{folder}/{name}"
-                told = reference.whole_sections(said.get(path, ""), spec)
-                if named and told and not named & told:
-                    problems.append(f"docs/internals/where.md:{n}: section {sorted(named)} of spec {spec}, and {path} says {sorted(told)}")
-    return problems + functions_not_found()
-
-
-def functions_not_found():
-    """Functions that pages for contributors name and no source has; in a row of where.md, no file of that row."""
-    sources, problems = {f: text(f) for f in tracked("*.c", "*.cc", "*.h", "*.sql", "*.py", "*.lua", "*.js")}, []
-    for f in tracked("docs/internals/*.md", "docs/architecture.md"):
-        for n, line in enumerate(text(f).split("\n"), 1):
-            ends = tuple(re.findall(r"`([\w/.]+\.(?:cc?|h|sql|py|lua|js))`", line)) if f.endswith("/where.md") else ()
-            said = "\n".join(s for path, s in sources.items() if not ends or f"/{path}".endswith(tuple(f"/{e}" for e in ends)))
-            problems += [f"{f}:{n}: no source named here has {name}()" for name in re.findall(r"`(\w+)\(\)`", line) if not re.search(rf"\b{name}\b", said)]
-    return problems
+    import where  # noqa: E402
+    return where.problems(tracked, text)
 
 
 def gate_decisions():

@@ -1,4 +1,5 @@
--- The first of these words that is a word of a contact's name. $1: organization, $2: words in search form.
+-- Returns the first of these words that is a word of a contact's name. $1: organization,
+-- $2: words in search form.
 SELECT x.t
 FROM unnest((SELECT $2::text[])) WITH ORDINALITY x(t, n)
 WHERE EXISTS (
