@@ -197,6 +197,8 @@ static void child_serve(const struct cell_program *program)
     for (size_t i = 0; i < task.n_fds; i++)
         close(task.fds[i]);
     free(payload);
+    if (program->forgets)
+        cell_forget();
     cell_failed("the cell gave no answer");
 }
 
@@ -221,6 +223,8 @@ int cell_main(int argc, char **argv, const struct cell_program *program)
         fprintf(stderr, "%s: the sandbox can't be set up: %s\n", argv[0], strerror(errno));
         return EXIT_NOT_PREPARED;
     }
+    if (program->forgets)
+        cell_forget_begin();
     frame_reader_init(&self.in, FRAME_MAX);
     send_frame(FRAME_HELLO, program->name, strlen(program->name), 0);
     for (;;)

@@ -37,7 +37,16 @@ struct cell_program {
     bool looks_for_files;
     /* Its libraries have threads that they started in prepare(): the walls are around them too. */
     bool has_threads;
+    /* Its calls bring what people can have erased: what a call leaves in memory that is free is
+     * overwritten when it ends (cell_forget.c). */
+    bool forgets;
 };
+
+/* Lets memory be overwritten when it is freed. */
+void cell_forget_begin(void);
+/* Overwrites what freeing leaves as it was: small pieces that are kept for the next ones, and the
+ * stack below. */
+void cell_forget(void);
 
 int cell_main(int argc, char **argv, const struct cell_program *program);
 

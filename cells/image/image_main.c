@@ -347,6 +347,7 @@ static void image_main_call(const struct cell_task *task)
     pixDestroy(&s->work);
     pixDestroy(&s->grey);
     free(file);
+    memset(s, 0, sizeof(*s));
 }
 
 static int image_by_number(const void *a, const void *b)
@@ -369,7 +370,8 @@ int main(int argc, char **argv)
     static const struct cell_program program = {.name = "image",
         .prepare = image_main_prepare,
         .call = image_main_call,
-        .looks_for_files = true};
+        .looks_for_files = true,
+        .forgets = true};
 
     return cell_main(argc, argv, &program);
 }

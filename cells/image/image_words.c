@@ -48,6 +48,8 @@ static bool recognize(struct shot *s, PIX *picture, int psm)
     TessBaseAPISetSourceResolution(engine, DPI);
     good = TessBaseAPIRecognize(engine, monitor) == 0;
     TessMonitorDelete(monitor);
+    if (!good)
+        TessBaseAPIClear(engine);
     return good;
 }
 

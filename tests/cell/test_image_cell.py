@@ -1,5 +1,6 @@
 """The `image` cell behind its walls (docs/internals/cells.md): every kind of file, every kind of barcode, turned, unsharp, damaged, hostile. Each picture is
 read by the real cell through the reader of the server (tests/cell/image.c)."""
+import contextlib
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import pathlib
 import random
 import struct
 import subprocess
+import time
 import zlib
 
 import pytest
@@ -225,3 +227,71 @@ def test_cut_and_mutated(tmp_path, format):
     ends = [(s["status"], s["signal"], s["reason"][:40]) for s in read_many(tmp_path, files)]
     assert all(e[0] in ("ok", "failed", "memory") for e in ends), [e for e in ends if e[0] not in ("ok", "failed", "memory")]
     assert all(e[2].split(":")[0] in ("kind", "size", "damaged") for e in ends if e[0] == "failed"), ends
+
+
+# ---- what is left ----
+
+def memory_of(pid):
+    """The bytes of a process that may be written."""
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            span, rights = line.split()[:2]
+            if "w" in rights and "r" in rights:
+                first, end = (int(n, 16) for n in span.split("-"))
+                memory.seek(first)
+                yield memory.read(end - first)
+
+
+def cells_of(pid):
+    """The cells that were started for this process."""
+    found = []
+    for told in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            if f"wharf-cell-image\0{pid}\0" in told.read_text():
+                found.append(int(told.parent.name))
+    return found
+
+
+def opens(pid):
+    """Whether a process is held up while it opens a file."""
+    return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0] in ("257", "56")  # openat, of x86-64 and of arm64
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the memory of a cell is root's alone to read")
+def test_nothing_of_a_picture_is_left_in_memory(tmp_path):
+    """Section 7.1: when a call has ended, its cell, which waits for the next one, has no row of the picture and none of its words any more."""
+    strip = bytes(random.Random(7).choices(range(256), k=96))
+    page = PAGE.convert("L")
+    for y in range(700, 760):
+        page.paste(Image.frombytes("L", (len(strip), 1), strip), (100, y))
+    picture, next_one = tmp_path / "picture.pgm", tmp_path / "next"
+    picture.write_bytes(labels.bytes_of(page, "PPM"))
+    os.mkfifo(next_one)
+    swapped = b"".join(strip[i:i + 4][::-1] for i in range(0, len(strip), 4))  # as Leptonica has it
+    traces = {what: bytes for at in range(0, 64, 4) for what, bytes in ((f"row {at}", strip[at:at + 16]), (f"words {at}", swapped[at:at + 16]))}
+    with subprocess.Popen([BUILD / "tests/cell/image-once", BUILD / "cells", "7", "100000", "0", picture, next_one], stdout=subprocess.PIPE) as once:
+        try:
+            while not opens(once.pid):  # it has read the first one, and waits for the next one, which nobody writes
+                assert once.poll() is None
+                time.sleep(0.1)
+            cells = cells_of(once.pid)
+            assert cells
+            for pid in cells:
+                until_idle(pid)
+                found = {what for part in memory_of(pid) for what, bytes in traces.items() if bytes in part}
+                assert not found, sorted(found)
+            os.close(os.open(next_one, os.O_WRONLY))
+            said = json.loads(once.stdout.readline())
+        finally:
+            once.kill()
+    assert said["status"] == "ok" and "words" in said
+
+
+def until_idle(pid):
+    """Waits until a process sleeps for two seconds."""
+    idle, used = 0, None
+    while idle < 10:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        idle = idle + 1 if fields[0] == "S" and fields[11:13] == used else 0
+        used = fields[11:13]
+        time.sleep(0.2)
