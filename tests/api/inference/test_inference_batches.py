@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from outside import Host
-from readings import PATH, drawn, labels, numbered, read, text
+from readings import PATH, drawn, labels, numbered, read, text, whole
 from wharf import ROOT, Server, until
 
 sys.path.insert(0, str(ROOT / "tests/api/batches"))
@@ -75,7 +75,7 @@ def get(client, id):
 
 def over(client, id):
     """The reading when its job is over."""
-    return until(lambda: next((r for r in (get(client, id),) if r["status"] != "processing"), None), "it was not read")
+    return whole(until(lambda: next((r for r in (get(client, id),) if r["status"] != "processing"), None), "it was not read"))
 
 
 def batch(client, data, mode="sync", **more):

@@ -3,7 +3,7 @@ import os
 import random
 import signal
 
-from readings import PATH, contact, drawn, get, labels, numbered, text
+from readings import PATH, contact, drawn, get, labels, numbered, text, whole
 from wharf import make_location, until
 
 LATER = {"Prefer": "respond-async"}
@@ -17,7 +17,7 @@ def later(client, images, **body):
 
 
 def ended(client, row):
-    return until(lambda: next((r for r in (get(client, row),) if r["status"] != "processing"), None), "it was not read")
+    return whole(until(lambda: next((r for r in (get(client, row),) if r["status"] != "processing"), None), "it was not read"))
 
 
 def files(server, org):

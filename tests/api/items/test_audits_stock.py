@@ -345,7 +345,10 @@ def test_an_audit_has_at_most_ten_thousand_tasks(fresh, server):
     client = fresh.client()
     here = make_location(client)
     fill(server, fresh.id, here["id"], here["default_layout_id"], 10001)
-    client.refused("POST", "/v1/audits", 400, "audit.too_large", [], body={"location_id": here["id"]})
+    refused = client.request("POST", "/v1/audits", {"location_id": here["id"]})
+    while refused.code == "overloaded":  # a busy machine counts them again
+        refused = client.request("POST", "/v1/audits", {"location_id": here["id"]})
+    assert (refused.raw.status_code, refused.code, refused.errors) == (400, "audit.too_large", [])
     change(client, {"id": "item_fill7"}, entry(here, available_qty=-1))
     audit = make_audit(client, here)
     assert audit["task_count"] == len(audit["tasks"]) == 10000
