@@ -17,6 +17,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/inline.h"
 #include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
+#include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/http.h"
 #include "wharf/service/image.h"
@@ -28,6 +29,7 @@ extern const wharf_carriers_detect_api *inference_carriers;
 extern const wharf_org_directory_api *inference_org;
 extern const wharf_batch_api *inference_acting;
 extern const wharf_blob_api *inference_blob;
+extern const wharf_events_api *inference_events;
 extern const wharf_fetch_api *inference_fetch;
 extern const wharf_http_api *inference_http;
 extern const wharf_image_api *inference_image;
@@ -256,6 +258,9 @@ void state_add(struct state *st, const char *error, bool blocking);
 wharf_status state_judge(wharf_req *req, const struct wishes *w, const wharf_rec *rec,
     const char *image_error, struct state *ret);
 void state_set(wharf_req *req, const struct state *st, wharf_rec *rec, const char *status);
+/* Says that the request keeps events of this row's status from webhooks: its body has
+ * disable_webhooks. */
+void state_quiet(wharf_req *req, wharf_str id);
 /* Emits the event of the row's status, when it is another one than before. old_rec: NULL: new. */
 wharf_status state_tell(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec);
 bool state_has(const wharf_rec *rec, const char *error);

@@ -110,6 +110,8 @@ static wharf_status create_write(wharf_req *req, const wharf_json *body, struct 
 
     if (s == WHARF_OK)
         s = create_row(req, body, r, &rec);
+    if (s == WHARF_OK && json_truth(W->json->get(body, "disable_webhooks")))
+        state_quiet(req, W->res->id(rec));
     if (s == WHARF_OK)
         s = state_tell(req, NULL, rec); /* behind the event of the create */
     if (s == WHARF_OK)

@@ -8,6 +8,7 @@ const wharf_carriers_detect_api *inference_carriers;
 const wharf_org_directory_api *inference_org;
 const wharf_batch_api *inference_acting;
 const wharf_blob_api *inference_blob;
+const wharf_events_api *inference_events;
 const wharf_fetch_api *inference_fetch;
 const wharf_http_api *inference_http;
 const wharf_image_api *inference_image;
@@ -57,6 +58,7 @@ static wharf_status inference_start(wharf_plugin *self, wharf_req *req)
     inference_org = W->service(self, "org.directory", 1, 1);
     inference_acting = W->service(self, "wharf.batch", 1, 0);
     inference_blob = W->service(self, "wharf.blob", 1, 4);
+    inference_events = W->service(self, "wharf.events", 1, 0);
     inference_fetch = W->service(self, "wharf.fetch", 1, 1);
     inference_http = W->service(self, "wharf.http", 1, 4);
     inference_image = W->service(self, "wharf.image", 1, 0);

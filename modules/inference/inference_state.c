@@ -142,15 +142,40 @@ void state_set(wharf_req *req, const struct state *st, wharf_rec *rec, const cha
     W->res->set(rec, SHIPPING_LABEL_INFERENCE_STATUS, val_text(z(status)));
 }
 
+struct quiet {
+    wharf_str id; /* of the row; empty: of none */
+};
+
+static struct quiet *state_quiet_row(wharf_req *req)
+{
+    static const char kind[] = "inference.quiet";
+
+    return W->mem->slot(req, kind, sizeof(struct quiet));
+}
+
+void state_quiet(wharf_req *req, wharf_str id)
+{
+    state_quiet_row(req)->id = id;
+}
+
 wharf_status state_tell(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const statuses[] = {"extracted", "completed", "error"},
                              *const events[] = {
                                  RESOURCE ".extracted", RESOURCE ".completed", RESOURCE ".failed"};
     wharf_str status = field_text(new_rec, SHIPPING_LABEL_INFERENCE_STATUS);
+    wharf_str id = W->res->id(new_rec);
     size_t at = word_place(status, statuses, 3);
+    bool quiet = id.n && same(state_quiet_row(req)->id, id);
+    wharf_status s;
 
     if (at == 3 || (old_rec && same(status, field_text(old_rec, SHIPPING_LABEL_INFERENCE_STATUS))))
         return WHARF_OK;
-    return W->event->emit(req, events[at], RESOURCE, W->res->id(new_rec), NULL);
+    /* a request that says so is of nobody's batch or workflow */
+    if (quiet)
+        inference_events->cause(req, WHARF_S(""), 0, true);
+    s = W->event->emit(req, events[at], RESOURCE, id, NULL);
+    if (quiet)
+        inference_events->cause(req, WHARF_S(""), 0, false);
+    return s;
 }

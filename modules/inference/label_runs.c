@@ -177,6 +177,10 @@ static void label_carry(
     }
     if (region == LABEL_REGION_OTHER)
         return;
+    /* the number below that of all packages is another one */
+    if (region == LABEL_REGION_MASTER &&
+        label_digits(label_text_of(p, c->value, p->n_tokens)) >= RUN_LEAST)
+        return;
     /* behind the caption may stand something else: FedEx has the number of a form there */
     below = label_below(page, p);
     if (below >= 0 && !carried[below])
