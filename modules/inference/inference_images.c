@@ -1,10 +1,12 @@
 /* inference_images.c - images of a request: collected, judged, fetched or decoded
  * (docs/spec/06-inference.md sections 2 and 10). Nothing is fetched before all values are judged.
  * Leaves to others: addresses and redirects (wharf.fetch), reading them. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "image_place.h"
 #include "inference.h"
 
 #include "inference.gen.h"
@@ -133,6 +135,46 @@ static void image_wrong(struct picture *p, const char *code, wharf_str reason)
     p->reason = reason;
 }
 
+static bool image_load(int fd, char *to, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n) {
+        ssize_t got = pread(fd, to + at, n - at, (off_t)at);
+
+        if (got <= 0)
+            return false;
+        at += (size_t)got;
+    }
+    return true;
+}
+
+/* Takes out of the bytes where the picture was taken; they are written anew where they say it. */
+static wharf_status image_drop_place(wharf_req *req, struct picture *p)
+{
+    int fd = inference_blob->written(p->bytes);
+    off_t end = lseek(fd, 0, SEEK_END);
+    size_t n = end > 0 ? (size_t)end : 0;
+    char *bytes = malloc(n + 1);
+    wharf_blob_writer *clean = NULL;
+    wharf_status s = WHARF_OK;
+
+    if (!bytes || !image_load(fd, bytes, n)) {
+        s = W->err->fail(req, ERR_INTERNAL, NULL, "an image can't be read");
+    } else if (image_place_blank((unsigned char *)bytes, n)) {
+        s = inference_blob->begin(req, IMAGE_MAX, &clean);
+        if (s == WHARF_OK)
+            s = inference_blob->write(req, clean, bytes, n);
+        if (s == WHARF_OK) {
+            inference_blob->abort(req, p->bytes);
+            p->bytes = clean;
+        } else if (clean)
+            inference_blob->abort(req, clean);
+    }
+    free(bytes);
+    return s;
+}
+
 wharf_status images_decode(wharf_req *req, struct picture *p)
 {
     const char *fault = NULL;
@@ -142,7 +184,7 @@ wharf_status images_decode(wharf_req *req, struct picture *p)
     if (s == WHARF_OK)
         s = inference_blob->write_text(req, p->bytes, p->value, &type, &fault);
     if (s == WHARF_OK && lseek(inference_blob->written(p->bytes), 0, SEEK_END) > 0)
-        return WHARF_OK;
+        return image_drop_place(req, p);
     if (s == WHARF_UNAVAILABLE)
         return s;
     if (s == WHARF_OK || fault)
@@ -176,7 +218,7 @@ static wharf_status image_copy(wharf_req *req, struct picture *p)
         ssize_t n = pread(fd, piece, PIECE, at);
 
         if (n == 0)
-            return WHARF_OK;
+            return image_drop_place(req, p);
         if (n < 0)
             return W->err->fail(req, ERR_INTERNAL, NULL, failed);
         s = inference_blob->write(req, p->bytes, piece, (size_t)n);
