@@ -1,5 +1,5 @@
 /* image_place.c - see image_place.h. Exif is a TIFF file inside of the picture's: a directory, one
- * entry of which leads to the directory of GPS. Offsets are those of a stranger: each is checked. */
+ * entry of which leads to the directory of GPS. Offsets are a stranger's: each is checked. */
 #include "image_place.h"
 
 #include <stdint.h>

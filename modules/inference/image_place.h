@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Overwrites the GPS part of the Exif data of a JPEG, PNG, WebP or TIFF file with noughts; all other
- * bytes stay (of a PNG also the checksum of that part changes). Returns whether there was one. */
+/* Overwrites the GPS part of the Exif data of a JPEG, PNG, WebP or TIFF file with noughts; all
+ * other bytes stay (of a PNG also the checksum of that part changes). Returns whether there was
+ * one. */
 bool image_place_blank(unsigned char *file, size_t n);
 
 #endif
