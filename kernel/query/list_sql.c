@@ -4,6 +4,7 @@
  * comparison for cursors, the page's ids found first and their rows joined afterwards when rows
  * are skipped. */
 #include "query/filter.h"
+#include "query/list_sql.h"
 #include "util/json.h"
 #include "util/str.h"
 
@@ -211,11 +212,12 @@ static void list_sql_seen(
     people(s, &d->audience, who);
 }
 
-/* Writes which rows are seen. in_table_order: they come as they lie in the table, whatever the plan
- * is: for an OR PostgreSQL makes bitmaps of its indexes, or reads the table. An index alone would
- * tell rows in its own order, and the next page may be planned otherwise. No organization is null;
- * in front of the OR, deleted_at would let an index of live rows be read as a whole. */
-static void visible(struct sql *s, const struct definition *d, const struct access *who,
+/* Writes which rows are seen. in_table_order: they are read in the order of the table, whatever
+ * the plan is. An OR makes PostgreSQL combine its indexes as bitmaps, or read the table; one
+ * index alone would give rows in its own order, and the next page may be planned in another way.
+ * The second side of the OR is never true, since no organization is null. deleted_at stands
+ * inside: before the OR it would let the index of live rows be read as a whole. */
+static void list_visible(struct sql *s, const struct definition *d, const struct access *who,
     bool locations_too, bool in_table_order)
 {
     bind_organization(s, d, who);
@@ -230,7 +232,7 @@ static void visible(struct sql *s, const struct definition *d, const struct acce
 void query_visible(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    visible(s, d, who, locations_too, false);
+    list_visible(s, d, who, locations_too, false);
 }
 
 /* ---- rows that filters name ---- */
@@ -281,9 +283,7 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
     s->organization = organization;
 }
 
-/* Writes what the field sorts by: text by its lower-case form in byte order, or by its place in its
- * enum; ids are their own. */
-static const char *order_expression(struct sql *s, const struct field *f)
+const char *list_order_expression(struct sql *s, const struct field *f)
 {
     if (f->sort_members)
         return arena_printf(s->arena, "array_position(%s, t.%s)", f->sort_members, f->column).p;
@@ -292,7 +292,7 @@ static const char *order_expression(struct sql *s, const struct field *f)
     return arena_printf(s->arena, "t.%s", f->column).p;
 }
 
-static void cursor_value(struct sql *s, const struct field *f, wharf_str value)
+void list_cursor_value(struct sql *s, const struct field *f, wharf_str value)
 {
     static const char *const casts[] = {[STORE_INT] = "::bigint",
         [STORE_DEC] = "::numeric",
@@ -310,7 +310,7 @@ static void cursor_value(struct sql *s, const struct field *f, wharf_str value)
 
 static void after_cursor(struct sql *s, const struct list_query *q)
 {
-    const char *order = order_expression(s, q->order), *sign = q->descending ? "<" : ">";
+    const char *order = list_order_expression(s, q->order), *sign = q->descending ? "<" : ">";
 
     if (q->cursor_null) {
         sql_addf(s, " AND %s IS NULL AND t.id %s ", order, sign);
@@ -318,7 +318,7 @@ static void after_cursor(struct sql *s, const struct list_query *q)
         return;
     }
     sql_addf(s, q->order->nullable ? " AND ((%s, t.id) %s (" : " AND (%s, t.id) %s (", order, sign);
-    cursor_value(s, q->order, q->cursor_value);
+    list_cursor_value(s, q->order, q->cursor_value);
     sql_add(s, ", ");
     sql_bind(s, q->cursor_id);
     sql_add(s, ")");
@@ -370,12 +370,11 @@ static void rows_naming(
     s->organization = organization;
 }
 
-/* Writes " FROM table t WHERE ...": the rows of the list, before paging. */
-static void from_where(struct sql *s, const struct definition *d, const struct list_query *q,
+void list_from_where(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     sql_addf(s, " FROM %s t WHERE ", d->storage.table);
-    visible(s, d, who, true, q->in_table_order);
+    list_visible(s, d, who, true, q->in_table_order);
     for (size_t i = 0; i < q->n_conditions; i++) {
         if (q->conditions[i].filter->of && is_joined(q, i))
             continue;
@@ -397,7 +396,7 @@ static void order_by(struct sql *s, const struct list_query *q)
 {
     const char *way = q->descending ? " DESC" : "";
 
-    sql_addf(s, " ORDER BY %s%s%s, t.id%s", order_expression(s, q->order), way,
+    sql_addf(s, " ORDER BY %s%s%s, t.id%s", list_order_expression(s, q->order), way,
         q->descending && q->order->nullable ? " NULLS LAST" : "", way);
 }
 
@@ -408,7 +407,7 @@ void query_columns(struct sql *s, const struct definition_storage *storage)
         sql_addf(s, "%s%s", i ? ", " : "", storage->columns[i].sql);
 }
 
-static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
+void list_page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, const char *score)
 {
     if (q->columns) {
@@ -442,12 +441,7 @@ static bool usual(const struct definition_list *list, int64_t rows)
     return rows == list->limit || rows == list->max;
 }
 
-/* Writes the limit. Returns whether it was written out. Of a limit that is a parameter PostgreSQL
- * keeps no plan: it takes it for a tenth of the table, plans again for each value, and that takes
- * longer than reading the page. Where rows are chosen by nothing but their organization the limit
- * is written out, and the plan is made once; with other conditions the best plan depends on their
- * values, and stays made for each. */
-static bool list_sql_limit(
+bool list_page_limit(
     struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
     if (one_plan && q->page == 1 && usual(&d->list, q->limit)) {
@@ -463,170 +457,6 @@ static bool list_sql_limit(
     return false;
 }
 
-/* Writes the rows that a search rule told, as t, and behind them those that only contain its
- * words. */
-static void told_rows(struct sql *s, const struct definition *d, const struct list_query *q,
-    const struct access *who, query_extra_fn *extra, void *arg)
-{
-    struct list_query all = *q;
-
-    sql_add(s, "(SELECT t.*");
-    if (!q->wide) {
-        from_where(s, d, q, who, extra, arg);
-        sql_addf(s, " LIMIT %d) t", QUERY_TOLD_MAX);
-        return;
-    }
-    all.wide = false;
-    from_where(s, d, &all, who, extra, arg);
-    sql_add(s, " UNION ALL (SELECT t.*");
-    from_where(s, d, q, who, extra, arg);
-    search_not_found(s, q);
-    sql_addf(s, " LIMIT %d)) t", QUERY_TOLD_MAX);
-}
-
-/* The steps that find the rows whose relevance is looked at. */
-struct candidates {
-    struct sql *s;
-    const struct definition *d;
-    const struct list_query *q;
-    const struct access *who;
-    query_extra_fn *extra;
-    void *arg;
-    const char *join; /* before the next step */
-};
-
-/* Writes a step: some rows that the terms match. whole: those of which this column is the search
- * as a whole; or NULL. Where there are more they are the first ones of the table, the same ones for
- * each page. ctid lets a table be read from its first row on, also by connections that do not scan
- * tables; otherwise that begins where another statement has come to. A function that only the
- * session itself may call keeps parallel workers out, of whose rows each time others come first. */
-static void candidates_step(
-    struct candidates *c, const struct list_query *part, const struct field *whole, int most)
-{
-    sql_addf(c->s, "%s(SELECT ", c->join);
-    search_columns(c->s, c->d);
-    from_where(c->s, c->d, part, c->who, c->extra, c->arg);
-    if (whole) {
-        sql_addf(c->s, " AND %s = ", order_expression(c->s, whole));
-        cursor_value(c->s, whole, search_whole(c->s->arena, c->q));
-        sql_add(c->s, " ORDER BY t.id");
-    } else
-        sql_add(c->s, " AND t.ctid >= '(0,0)' AND pg_backend_pid() > 0");
-    sql_addf(c->s, " LIMIT %d)", most);
-    c->join = " UNION ALL ";
-}
-
-/* Writes the steps of rows with all of the terms. What stands in columns of words is a step of its
- * own: a word that many files have does not take the place of names, and each step reads the
- * indexes of its columns only. */
-static void candidates_with(struct candidates *c, const wharf_str *terms, size_t n, int most)
-{
-    struct list_query part = *c->q;
-
-    part.terms = terms;
-    part.n_terms = n;
-    part.match_all = true;
-    part.in_table_order = true;
-    if (c->d->list.n_words)
-        part.looks_in = LOOKS_IN_TEXTS;
-    candidates_step(c, &part, NULL, most);
-    if (!c->d->list.n_words || (n == 1 && !search_in_words(*terms)))
-        return;
-    part.looks_in = n == 1 ? LOOKS_IN_WORDS : LOOKS_IN_ALL;
-    candidates_step(c, &part, NULL, most < QUERY_RANKED_WORDS_MAX ? most : QUERY_RANKED_WORDS_MAX);
-}
-
-/* Writes the steps of rows of which a column is the search as a whole, for columns that the list
- * sorts by: the index that sorts finds them, however many rows have the words. */
-static void candidates_whole(struct candidates *c)
-{
-    struct list_query part = *c->q;
-
-    part.n_terms = 0;
-    for (size_t i = 0; i < c->d->list.n_searches; i++) {
-        const struct field *f = c->d->list.searches[i];
-
-        for (size_t j = 0; j < c->d->list.n_sorts; j++) {
-            if (c->d->list.sorts[j] != f || f->store != STORE_TEXT || f->sort_members)
-                continue;
-            candidates_step(c, &part, f, QUERY_RANKED_WHOLE_MAX);
-        }
-    }
-}
-
-/* Writes the rows whose relevance is looked at, as t: those that are the search as a whole, those
- * with all words, and, where any of several words will do, some with each. A row that has a rare
- * word is among them; of a word that half of the table has, only some rows are. Returns how many
- * there are at least when there are others. */
-static int list_sql_candidates(struct candidates *c)
-{
-    const struct list_query *q = c->q;
-    int each = QUERY_RANKED_OTHERS_MAX / (int)q->n_terms;
-    bool any = q->n_terms > 1 && !q->match_all;
-
-    if (each > QUERY_RANKED_EACH_MAX)
-        each = QUERY_RANKED_EACH_MAX;
-    sql_add(c->s, "(SELECT DISTINCT ON (t.id) * FROM (");
-    candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
-    for (size_t i = 0; any && i < q->n_terms; i++)
-        candidates_with(c, &q->terms[i], 1, each);
-    candidates_whole(c);
-    sql_add(c->s, ") t) t");
-    return any ? each : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
-}
-
-static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)
-{
-    sql_add(s, "SELECT t.id, ");
-    search_score(s, d, q, true);
-    sql_add(s, " AS score, 0 AS behind FROM ");
-}
-
-/* Writes ids and scores of the rows of a search. What is not looked at comes last, by id, with the
- * least score that a row that matches can have; it is read only when there is such a row, and for
- * pages that the others do not fill. */
-static void list_sql_ranked(struct sql *s, const struct definition *d, const struct list_query *q,
-    const struct access *who, query_extra_fn *extra, void *arg)
-{
-    struct candidates c = {s, d, q, who, extra, arg, ""};
-    size_t matched = q->match_all ? q->n_terms : 1;
-    int least;
-
-    sql_add(s, "WITH w AS MATERIALIZED (");
-    list_sql_scores(s, d, q);
-    least = list_sql_candidates(&c);
-    search_folded(s, d, q);
-    sql_addf(s,
-        ") SELECT id, score, behind FROM w UNION ALL (SELECT t.id, round(%zu.0 / %zu, 4), 1",
-        matched, q->n_terms + 1);
-    from_where(s, d, q, who, extra, arg);
-    sql_addf(s, " AND (SELECT count(*) FROM w) BETWEEN %d AND ", least);
-    sql_bind_int(s, q->page * q->limit);
-    sql_add(s, "::bigint AND t.id NOT IN (SELECT id FROM w) ORDER BY 1 LIMIT ");
-    sql_bind_int(s, q->page * q->limit + 1);
-    sql_add(s, ")");
-}
-
-/* Writes a page by relevance. It is computed once per matching row, in an inner select that
- * carries nothing else; of a word that is everywhere not for all rows, which would take seconds. */
-static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
-    const struct access *who, query_extra_fn *extra, void *arg)
-{
-    page_columns(s, d, q, who, "p.score");
-    sql_add(s, " FROM (");
-    if (q->ranked) {
-        list_sql_scores(s, d, q);
-        told_rows(s, d, q, who, extra, arg);
-    } else
-        list_sql_ranked(s, d, q, who, extra, arg);
-    sql_add(s, " ORDER BY 3, 2 DESC, 1");
-    list_sql_limit(s, d, q, false);
-    sql_addf(s,
-        ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id"
-        " ORDER BY p.behind, p.score DESC, p.id",
-        d->storage.table, s->organization);
-}
-
 bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
@@ -634,18 +464,18 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
 
     bind_organization(s, d, who);
     if (q->relevance) {
-        relevance_page(s, d, q, who, extra, arg);
+        ranked_page_sql(s, d, q, who, extra, arg);
         return false;
     }
-    page_columns(s, d, q, who, NULL);
+    list_page_columns(s, d, q, who, NULL);
     if (skips)
         sql_add(s, " FROM (SELECT t.id");
-    from_where(s, d, q, who, extra, arg);
+    list_from_where(s, d, q, who, extra, arg);
     one_plan = s->n_args == 1;
     if (q->cursor && q->cursor_id.n)
         after_cursor(s, q);
     order_by(s, q);
-    one_plan = list_sql_limit(s, d, q, one_plan);
+    one_plan = list_page_limit(s, d, q, one_plan);
     if (skips) {
         sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->storage.table,
             s->organization);
@@ -663,7 +493,7 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
     all.wide = q->more.n_words > 0;
     bind_organization(s, d, who);
     sql_add(s, capped ? "SELECT count(*) FROM (SELECT 1" : "SELECT count(*)");
-    from_where(s, d, &all, who, extra, arg);
+    list_from_where(s, d, &all, who, extra, arg);
     if (capped) {
         sql_add(s, " LIMIT ");
         sql_bind_int(s, QUERY_COUNT_CAP + 1);
@@ -676,7 +506,7 @@ void query_estimate_sql(struct sql *s, const struct definition *d, const struct 
 {
     bind_organization(s, d, who);
     sql_add(s, "EXPLAIN (FORMAT JSON) SELECT 1");
-    from_where(s, d, q, who, extra, arg);
+    list_from_where(s, d, q, who, extra, arg);
 }
 
 int64_t query_estimate(struct arena *a, wharf_str plan)
