@@ -57,5 +57,7 @@ int system_column(const char *name);
 
 /* Reads `list`: limits, order, search, filters (lists.c). */
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
+/* Reads `events`: their names, and what their data leave out (definition_events.c). */
+void events_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
 
 #endif
