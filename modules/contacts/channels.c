@@ -44,7 +44,7 @@ static const double alone[CHANNELS] = {
     [BY_BUSINESS] = 0.80, [BY_ADDRESS] = 0.50, [BY_PHONE] = 0.85, [BY_EMAIL] = 0.90};
 
 static const double OTHER_UNIT = 0.97, NAME_OF_BUSINESS = 0.95, WEAK_NAME = 0.5, EXACT_FROM = 0.99,
-                    FUZZY_FROM = 0.6;
+                    FUZZY_FROM = 0.6, DISAGREES_BELOW = 0.5;
 
 size_t last_digits(wharf_str s, char *out, size_t room)
 {
@@ -210,6 +210,11 @@ static void compare_business(const struct label *l, const struct party *p, struc
     }
     c->marked[BUSINESS_EXACT] = c->score[BY_BUSINESS] >= EXACT_FROM;
     c->marked[BUSINESS_FUZZY] = !c->marked[BUSINESS_EXACT] && c->score[BY_BUSINESS] >= FUZZY_FROM;
+}
+
+bool channel_disagrees(const struct channels *c, enum channel_kind channel)
+{
+    return c->reported[channel] && c->score[channel] < DISAGREES_BELOW;
 }
 
 /* ---- addresses ---- */

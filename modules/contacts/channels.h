@@ -76,6 +76,8 @@ struct channels {
     bool marked[MARKERS];
 };
 
+/* Tells whether both sides have something in that channel, and it disagrees: below 0.5. */
+bool channel_disagrees(const struct channels *c, enum channel_kind channel);
 extern const char *const channel_names[CHANNELS];
 extern const struct marker_kind {
     const char *name;

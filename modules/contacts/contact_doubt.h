@@ -6,9 +6,10 @@
 
 #include "channels.h"
 
-/* Tells why the contact of these channels may be another person than the label's: a sentence's end,
- * alive as long as the request; empty: there is no doubt. */
-wharf_status doubt_of(
-    wharf_req *req, const struct label *label, const struct channels *c, wharf_str *ret);
+/* Tells why a contact may be another person than the one that the label means. c: what label and
+ * contact have in common. *ret: the end of a sentence, good as long as the request; empty: there is
+ * no doubt. */
+wharf_status doubt_of(wharf_req *req, const struct label *label, wharf_str contact_id,
+    const struct channels *c, wharf_str *ret);
 
 #endif

@@ -15,7 +15,6 @@ enum {
     OTHERS_MAX = 100,
     LIMIT_MAX = 25,
     PARTIAL_FROM = 5000,
-    DISAGREE_BELOW = 5000,
     IGNORE_MAX = 100,
     BOOKS = 32,
     LONG_BOOK = 20000,
@@ -511,7 +510,8 @@ static struct decision decide(const struct search *s)
 /* Gives up the contact that was to be taken when it may be another person. */
 static wharf_status decide_doubt(const struct search *s, struct decision *d)
 {
-    wharf_status status = d->taken ? doubt_of(s->req, &s->label, &d->first->c, &d->doubt)
+    wharf_status status = d->taken ? doubt_of(s->req, &s->label, d->first->party.id, &d->first->c,
+                                         &d->doubt)
                                    : WHARF_OK;
 
     if (status == WHARF_OK && d->doubt.n) {
@@ -538,7 +538,7 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     put_markers(out, "matched_by", d->first);
     W->json->open(out, "unmatched_by", '[');
     for (int i = 0; d->first && i < CHANNELS; i++) {
-        if (d->first->c.reported[i] && contact_match_whole(d->first->c.score[i]) < DISAGREE_BELOW)
+        if (channel_disagrees(&d->first->c, i))
             W->json->put(out, NULL, wharf_text(wharf_z(channel_names[i])));
     }
     W->json->close(out);

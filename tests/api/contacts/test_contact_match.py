@@ -142,6 +142,8 @@ def test_a_word_that_is_somebodys_name_is_no_misreading(client):
     reason = match(client, name="Kalen Vertahar")["decision"]["reason"]
     assert reason.startswith("1 contact of ") and reason.endswith(', but "kalen" is a name that other contacts have'), reason
     assert decision(client, name="Xalen Vertahar") == taken, "nobody is called Xalen"
+    client.post(f"/v1/contacts/{talen}", {"alternate_names": {"0": "Yalen Brown"}}, expect=200)
+    assert decision(client, name="Yalen Vertahar") == taken, "nobody else is called Yalen"
     assert decision(client, name="Talen Vertahar") == taken and decision(client, name="Vertahar Talen") == taken
     for more in ({"address": NEWARK}, {"phone": "201-555-0143"}, {"email": "TALEN@example.com"}, {"remembered": [talen]}):
         assert decision(client, name="Kalen Vertahar", **more) == taken, more
