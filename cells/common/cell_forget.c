@@ -9,9 +9,11 @@
 
 enum {
     FORGET_FILL = 0xa5,
-    FORGET_SMALL = 1032, /* glibc keeps freed pieces up to this size as they are, */
+    /* glibc keeps freed pieces of up to FORGET_SMALL bytes for the next ones, FORGET_EACH of each
+     * size, and does not overwrite these */
+    FORGET_SMALL = 1032,
     FORGET_STEP = 16,
-    FORGET_EACH = 7, /* so many of each size */
+    FORGET_EACH = 7,
     FORGET_STACK = 512 * 1024
 };
 

@@ -42,10 +42,9 @@ struct cell_program {
     bool forgets;
 };
 
-/* Lets memory be overwritten when it is freed. */
+/* Makes free() overwrite memory from now on, but for small pieces. */
 void cell_forget_begin(void);
-/* Overwrites what freeing leaves as it was: small pieces that are kept for the next ones, and the
- * stack below. */
+/* Overwrites the small pieces that were freed, and the unused part of the stack. */
 void cell_forget(void);
 
 int cell_main(int argc, char **argv, const struct cell_program *program);
