@@ -11,26 +11,33 @@ from wharf import MODULES, Server, make_location
 
 # The files that take longest come first: processes that take file after file then end at about the same time.
 LONGEST = [
-    "http_heads", "hostile_bodies", "integration_workflows", "scrub", "inference_batches", "document_s3", "inference_later", "document_words",
-    "events_stream", "search_means_the_same", "document_preview", "exports", "inference", "inference_options", "item_labels", "order_of_checks",
-    "batches_limits", "slow_and_ending", "document_retention", "hook_library", "batches_resources", "batches_sets", "batches_sets_goods", "lua_hooks",
-    "contact_match", "blobs", "jobs", "document_clamd", "database_trouble", "outgoing_walls", "audits", "document_direct", "audits_stock",
-    "stock_hooks", "incoming", "tls", "batches_background", "document_disk", "http_rules", "boms", "hook_ends", "hook_watch", "contacts",
-    "webhook_health", "limits", "label_sources", "hook_routes", "operation", "webhook_delivery", "document_settings", "events_processing",
-    "hook_jobs", "mail"]
+    "http_heads", "hostile_bodies", "integration_workflows", "scrub", "inference_batches",
+    "document_s3", "inference_later", "document_words", "events_stream", "search_means_the_same",
+    "document_preview", "exports", "inference", "inference_options", "item_labels",
+    "order_of_checks", "batches_limits", "slow_and_ending", "document_retention", "hook_library",
+    "batches_resources", "batches_sets", "batches_sets_goods", "lua_hooks", "contact_match",
+    "blobs", "jobs", "document_clamd", "database_trouble", "outgoing_walls", "audits",
+    "document_direct", "audits_stock", "stock_hooks", "incoming", "tls", "batches_background",
+    "document_disk", "http_rules", "boms", "hook_ends", "hook_watch", "contacts", "webhook_health",
+    "limits", "label_sources", "hook_routes", "operation", "webhook_delivery", "document_settings",
+    "events_processing", "hook_jobs", "mail"]
 
 
 # Leaves these out for newcomers (./test without a name): attacks, faults, limits, races, models and what else takes long. ./test --all and ./test api
 # run these too.
 THOROUGH = {
-    "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits", "batches_resources", "batches_sets",
-    "batches_sets_goods", "blame", "blobs", "contact_match", "creates_together", "cursor_walk", "database_trouble", "declarations", "document_clamd",
-    "document_direct", "document_disk", "document_preview", "document_races", "document_retention", "document_s3", "document_settings",
-    "document_words", "events_processing", "events_stream", "fetch", "fulfillment_model", "hook_ends", "hook_library", "hook_watch", "hostile_bodies",
-    "http_heads", "inference_batches", "inference_kept", "inference_later", "inference_places", "inference_urls", "integration_workflows",
-    "job_shares", "jobs", "label_sources", "limits", "mail", "operation", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
-    "processes", "readiness", "request_log", "scrub", "search_means_the_same", "slow_and_ending", "sql_names", "stock_hooks", "told_at_start",
-    "webhook_health", "workers", "workflow_memory", "workflow_rules", "workflow_share", "workflow_tells"}
+    "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits",
+    "batches_resources", "batches_sets", "batches_sets_goods", "blame", "blobs", "contact_match",
+    "creates_together", "cursor_walk", "database_trouble", "declarations", "document_clamd",
+    "document_direct", "document_disk", "document_preview", "document_races", "document_retention",
+    "document_s3", "document_settings", "document_words", "events_processing", "events_stream",
+    "fetch", "fulfillment_model", "hook_ends", "hook_library", "hook_watch", "hostile_bodies",
+    "http_heads", "inference_batches", "inference_kept", "inference_later", "inference_places",
+    "inference_urls", "integration_workflows", "job_shares", "jobs", "label_sources", "limits",
+    "mail", "operation", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
+    "processes", "readiness", "request_log", "scrub", "search_means_the_same", "slow_and_ending",
+    "sql_names", "stock_hooks", "told_at_start", "webhook_health", "workers", "workflow_memory",
+    "workflow_rules", "workflow_share", "workflow_tells"}
 
 
 def pytest_ignore_collect(collection_path, config):

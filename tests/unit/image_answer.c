@@ -71,7 +71,7 @@ static bool taken(const struct made *m)
     return good;
 }
 
-/* How many of each there may be. */
+/* Shows that an answer with one too many of anything is refused. */
 static void counts(void **state)
 {
     struct made m = whole();
@@ -99,7 +99,7 @@ static void counts(void **state)
     }
 }
 
-/* How large the picture may be: 50 by 50 to 40 million. */
+/* Shows that a picture of less than 50 by 50 or of more than 40 million pixels is refused. */
 static void sizes(void **state)
 {
     static const struct {
