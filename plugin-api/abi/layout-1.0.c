@@ -80,6 +80,8 @@ _Static_assert(offsetof(wharf_db_api, rollback) == 56, "wharf_db_api.rollback mo
 _Static_assert(offsetof(wharf_db_api, lock) == 64, "wharf_db_api.lock moved");
 _Static_assert(offsetof(wharf_db_api, later) == 72, "wharf_db_api.later moved");
 _Static_assert(offsetof(wharf_db_api, lock_many) == 80, "wharf_db_api.lock_many moved");
+_Static_assert(offsetof(wharf_db_api, limit) == 88, "wharf_db_api.limit moved");
+_Static_assert(offsetof(wharf_db_api, limit_end) == 96, "wharf_db_api.limit_end moved");
 _Static_assert(offsetof(wharf_write, head) == 0, "wharf_write.head moved");
 _Static_assert(offsetof(wharf_write, resource) == 8, "wharf_write.resource moved");
 _Static_assert(offsetof(wharf_write, op) == 16, "wharf_write.op moved");
@@ -449,6 +451,12 @@ _Static_assert(
     __builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock_many),
         wharf_status (*)(wharf_req *req, const char *space, const wharf_str *keys, size_t n)),
     "wharf_db_api.lock_many has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_db_api *)0)->limit), int64_t (*)(wharf_req *req, int64_t ms)),
+    "wharf_db_api.limit has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->limit_end),
+                   void (*)(wharf_req *req, int64_t before)),
+    "wharf_db_api.limit_end has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->head), wharf_head),
     "wharf_write.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->resource), const char *),
