@@ -11,6 +11,7 @@ are printed; times. --engines N: how long the image cell takes for N of them, ba
 import argparse
 import base64
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -109,18 +110,28 @@ def judge_cell(entry, said):
 
 # ---- who reads ----
 
-def lines_of(argv, paths):
-    """Runs a program over pictures, some at a time. Yields (what it printed, seconds)."""
-    for i in range(0, len(paths), BATCH):
-        some = paths[i:i + BATCH]
-        begun = time.monotonic()
-        with subprocess.Popen([*map(str, argv), *map(str, some)], stdout=subprocess.PIPE, text=True) as program:
-            for path in some:
-                line = program.stdout.readline()
-                if not line:
-                    sys.exit(f"{argv[0]} ended before it read {path}")
-                yield json.loads(line), time.monotonic() - begun
-                begun = time.monotonic()
+def batch_of(argv, paths):
+    """Runs a program over some pictures. Yields (what it printed, seconds)."""
+    begun = time.monotonic()
+    with subprocess.Popen([*map(str, argv), *map(str, paths)], stdout=subprocess.PIPE, text=True) as program:
+        for path in paths:
+            line = program.stdout.readline()
+            if not line:
+                raise RuntimeError(f"{argv[0]} ended before it read {path}")
+            yield json.loads(line), time.monotonic() - begun
+            begun = time.monotonic()
+
+
+def lines_of(argv, paths, jobs=1):
+    """Runs a program over pictures, some at a time, in as many processes as jobs says. Yields (what it printed, seconds), in the order of paths."""
+    batches = [paths[i:i + BATCH] for i in range(0, len(paths), BATCH)]
+    if jobs == 1:
+        for some in batches:
+            yield from batch_of(argv, some)
+        return
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for lines in pool.map(lambda some: list(batch_of(argv, some)), batches):
+            yield from lines
 
 
 def cell_of(wants, budget):
@@ -154,8 +165,8 @@ def answers(a, paths):
     if a.http:
         return answered(paths)
     if a.cell:
-        return lines_of(cell_of(ALL, a.budget), paths)
-    return lines_of(shlex.split(a.once), paths)
+        return lines_of(cell_of(ALL, a.budget), paths, a.jobs)
+    return lines_of(shlex.split(a.once), paths, a.jobs)
 
 
 # ---- what is told ----
@@ -216,7 +227,7 @@ def main():
     p.add_argument("--set", metavar="FOLDER")
     p.add_argument("--seed", default="1")
     p.add_argument("--n", type=int, default=5000)
-    p.add_argument("--jobs", type=int, default=1, help="processes that make the labels")
+    p.add_argument("--jobs", type=int, default=1, help="processes that make the labels and, but with --http, read them: times are those of a busy machine then")
     p.add_argument("--budget", type=int, default=8000, help="milliseconds that the image cell has for each")
     p.add_argument("--engines", type=int, default=0)
     p.add_argument("--failures", type=int, default=0, help="name so many labels of each kind of failure")
