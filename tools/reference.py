@@ -211,7 +211,13 @@ def page_source(_build):
 
 
 NUMBER = re.compile(r"(?:^#define |\b)([A-Z][A-Z0-9_]{2,})(?: = |(?<=[A-Z0-9_]) +)(\(?[^,{}/\n]*\d[^,{}/\n]*?)(?=,| ?\}|\s*/\*|\s*$)")
-LIMIT = re.compile(r"(MAX|MIN|MOST|LEAST|DEFAULT|LIMIT|TRIES|ROWS|BYTES|DAYS|EVERY|AT_ONCE|_S|_MS|_US|_MIB|_KIB)(_|$)")
+LIMIT = re.compile(r"(MAX|MIN|MOST|LEAST|DEFAULT|LIMIT|TRIES|ROWS|BYTES|ITEMS|DEPTH|DAYS|HOURS|SECONDS|EVERY|AT_ONCE|_S|_MS|_US|_MIB|_KIB)(_|$)")
+INSIDE = re.compile(r"(TEXT|ROOM|DIGITS|HEX|SLOTS|ALIGN|COLUMNS|VARIANT|TAG|OID)(_|$)|^(SECOND|MINUTE|DAY|MIB|MEGABYTE|MILLISECOND)$")  # sizes of buffers, units
+
+
+def is_choice(name, value):
+    """Tells whether a number without a comment is one that somebody chose: not a flag, a place in an enumeration or the size of a buffer."""
+    return bool(LIMIT.search(name)) or bool(re.fullmatch(r"[\d.]+(U?L*)( (\*|<<) \d+)*", value)) and not re.fullmatch(r"0|[1248]|16|32|64|128", value) and not INSIDE.search(name)
 
 
 def numbers_of(path):
@@ -224,7 +230,7 @@ def numbers_of(path):
             comment = re.match(r"/\*(.*?)\*/", text[found.start() + line.index("/*"):], re.S) if "/*" in line else None
             said = re.sub(r"\s*\n\s*\*? ?", " ", comment.group(1)).strip() if comment else ""
             for name, value in NUMBER.findall(line.split("/*")[0].rstrip()):
-                if not re.fullmatch(r"1U? << \d", value) and (said or LIMIT.search(name)):
+                if not re.fullmatch(r"1U? << \d", value) and (said or is_choice(name, value)):
                     yield name, value, said
         for name, value in re.findall(r"\.(\w+) = (\d[\w *]*)(?=[,}])", line) if path.suffix == ".c" and not inside else ():
             if LIMIT.search(name.upper()) and value != "0":

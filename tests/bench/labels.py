@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How well labels are read:   labels.py [SOURCE] [--set FOLDER | --seed S --n N] [--engines N] [--failures N] [--told FILE]
+"""How well labels are read:   labels.py [SOURCE] [--set FOLDER | --seed S --n N] [--wear KIND] [--megapixels N] [--engines N] [--failures N] [--told FILE]
 
 The labels are those of tests/labels/label_set.py (made anew in WHARF_TEST_PLACE, or those of a folder). SOURCE is one of
   --once COMMAND           a program with its first arguments ("build/tests/labels/label-once build/cells"), which gets paths of pictures behind them and prints
@@ -23,6 +23,7 @@ import tempfile
 import time
 import unicodedata
 
+from PIL import Image
 import requests
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -134,6 +135,15 @@ def lines_of(argv, paths, jobs=1):
             yield from lines
 
 
+def enlarged(path, place, megapixels):
+    """A picture made as large as cameras of so many megapixels make it, of its own shape."""
+    to = place / f"large-{path.stem}.jpg"
+    with Image.open(path) as picture:
+        scale = (megapixels * 1e6 / (picture.width * picture.height)) ** 0.5
+        picture.convert("RGB").resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.BICUBIC).save(to, "JPEG", quality=85)
+    return to
+
+
 def cell_of(wants, budget):
     build = label_set.build_folder()
     return [build / "tests/cell/image-once", build / "cells", wants, budget, 0]
@@ -227,6 +237,8 @@ def main():
     p.add_argument("--set", metavar="FOLDER")
     p.add_argument("--seed", default="1")
     p.add_argument("--n", type=int, default=5000)
+    p.add_argument("--wear", help="one of clean, printed, photographed: others are not read")
+    p.add_argument("--megapixels", type=float, help="pictures are made so large before they are read")
     p.add_argument("--jobs", type=int, default=1, help="processes that make the labels and, but with --http, read them: times are those of a busy machine then")
     p.add_argument("--budget", type=int, default=8000, help="milliseconds that the image cell has for each")
     p.add_argument("--engines", type=int, default=0)
@@ -239,7 +251,8 @@ def main():
             entries = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
         else:
             entries = label_set.make(a.seed, a.n, folder, day=label_set.datetime.date.today(), jobs=a.jobs)
-        paths = [folder / e["file"] for e in entries]
+        entries = [e for e in entries if a.wear in (None, e["wear"])]
+        paths = [folder / e["file"] if not a.megapixels else enlarged(folder / e["file"], pathlib.Path(place), a.megapixels) for e in entries]
         results = []
         for entry, (said, took) in zip(entries, answers(a, paths)):
             verdict = (judge_cell if a.cell else judge)(entry, said)
