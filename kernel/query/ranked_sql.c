@@ -34,6 +34,7 @@ struct candidates {
     query_extra_fn *extra;
     void *arg;
     const char *join; /* before the next step */
+    int unless; /* the steps find nothing where all_words has so many rows; 0: they always do */
 };
 
 /* Writes a step: at most `most` rows that the terms match. whole: a column that must be equal to
@@ -55,6 +56,8 @@ static void candidates_step(
         sql_add(c->s, " ORDER BY t.id");
     } else
         sql_add(c->s, " AND t.ctid >= '(0,0)' AND pg_backend_pid() > 0");
+    if (c->unless)
+        sql_addf(c->s, " AND (SELECT count(*) FROM all_words) < %d", c->unless);
     sql_addf(c->s, " LIMIT %d)", most);
     c->join = " UNION ALL ";
 }
@@ -97,25 +100,43 @@ static void candidates_whole(struct candidates *c)
     }
 }
 
+/* Tells whether rows with some of the words only match as well. */
+static bool any_word_matches(const struct list_query *q)
+{
+    return q->n_terms > 1 && !q->match_all;
+}
+
+/* Returns how many rows with one of several words are ranked. */
+static int ranked_each(const struct list_query *q)
+{
+    int each = QUERY_RANKED_OTHERS_MAX / (int)q->n_terms;
+
+    return each < QUERY_RANKED_EACH_MAX ? each : QUERY_RANKED_EACH_MAX;
+}
+
 /* Writes, as t, the rows whose relevance is computed: those that are the search as a whole, those
- * with all words, and, where any of several words is enough, some with each word. All rows with a
- * rare word are among them; of a frequent word only some are. Returns the smallest limit of its
- * steps: with fewer rows than that no step was full, and no other row matches. */
+ * with all words, and, where any of several words is enough, some with each word, unless so many
+ * have all of them that no page of theirs is asked for. All rows with a rare word are among them;
+ * of a frequent word only some are. Returns the smallest limit of its steps: with fewer rows than
+ * that no step was full, and no other row matches. */
 static int list_sql_candidates(struct candidates *c)
 {
     const struct list_query *q = c->q;
-    int each = QUERY_RANKED_OTHERS_MAX / (int)q->n_terms;
-    bool any = q->n_terms > 1 && !q->match_all;
+    bool any = any_word_matches(q);
 
-    if (each > QUERY_RANKED_EACH_MAX)
-        each = QUERY_RANKED_EACH_MAX;
     sql_add(c->s, "(SELECT DISTINCT ON (t.id) * FROM (");
-    candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
+    if (any) {
+        sql_add(c->s, "SELECT * FROM all_words");
+        c->join = " UNION ALL ";
+        c->unless = ranked_each(q);
+    } else
+        candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
     for (size_t i = 0; any && i < q->n_terms; i++)
-        candidates_with(c, &q->terms[i], 1, each);
+        candidates_with(c, &q->terms[i], 1, c->unless);
+    c->unless = 0;
     candidates_whole(c);
     sql_add(c->s, ") t) t");
-    return any ? each : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
+    return any ? ranked_each(q) : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
 }
 
 static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)
@@ -131,11 +152,17 @@ static void list_sql_scores(struct sql *s, const struct definition *d, const str
 static void list_sql_ranked(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
-    struct candidates c = {s, d, q, who, extra, arg, ""};
+    struct candidates c = {s, d, q, who, extra, arg, "", 0};
     size_t matched = q->match_all ? q->n_terms : 1;
     int least;
 
-    sql_add(s, "WITH w AS MATERIALIZED (");
+    sql_add(s, "WITH ");
+    if (any_word_matches(q)) {
+        sql_add(s, "all_words AS MATERIALIZED (");
+        candidates_with(&c, q->terms, q->n_terms, QUERY_RANKED_MAX);
+        sql_add(s, "), ");
+    }
+    sql_add(s, "w AS MATERIALIZED (");
     list_sql_scores(s, d, q);
     least = list_sql_candidates(&c);
     search_folded(s, d, q);

@@ -352,7 +352,7 @@ static void words_hits(struct sql *s, const struct definition_list *list, const 
     for (size_t i = 0; i < list->n_words; i++) {
         sql_addf(s,
             " UNION ALL SELECT '%s' AS f, w.v FROM (SELECT string_agg(o.w, ' ') AS v FROM (SELECT "
-            "w FROM regexp_split_to_table(t.%s, ' ') w WHERE false",
+            "w FROM string_to_table(t.%s, ' ') w WHERE false",
             list->words[i].name, list->words[i].field->column);
         for (size_t j = 0; j < x->n_terms; j++) {
             if (!x->terms[j].long_enough)

@@ -16,9 +16,9 @@ static const char words[] =
     "LAST LIMIT OFFSET JOIN CROSS LATERAL WITH MATERIALIZED IN ON AS LIKE CASE WHEN THEN ELSE "
     "END UNION ALL DISTINCT BETWEEN count lower unnest pg_backend_pid ctid "
     "coalesce greatest similarity round numeric bigint boolean timestamptz text jsonb false"
-    " jsonb_agg jsonb_build_object wharf fold t c p m u f v w score behind 0 1 2 4 field value "
-    "organization_id deleted_at bench row leg row_id id created_at completed_at qty status "
-    "location_id name is_active errors tags metadata note rank is_parent label sizes legs "
+    " jsonb_agg jsonb_build_object wharf fold t c p m u f v w score behind all_words 0 1 2 4 "
+    "field value organization_id deleted_at bench row leg row_id id created_at completed_at qty "
+    "status location_id name is_active errors tags metadata note rank is_parent label sizes legs "
     "device_id users open_to_all starts_with true ";
 
 static bool is_word(char c)

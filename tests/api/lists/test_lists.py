@@ -255,6 +255,21 @@ def test_a_word_that_is_everywhere_beside_a_rare_one(fresh, server):
     assert c.get("/v1/samples?search=crate+nail&limit=1&include_total_count=true").pagination["total_count"] == 3000
 
 
+def test_two_words_that_very_many_rows_have_together(fresh, server):
+    """Where 500 rows have all words, those with one of them are not ranked: they come behind, by id, as others do that are not ranked."""
+    server.sql("INSERT INTO filterbench.sample (organization_id, id, status, name, created_at, updated_at)"
+               " SELECT %s, 'smp_' || lpad((i * 7919 %% 2531)::text, 22, '0'), 'open', (ARRAY['nail ' || i, 'crate nail', 'crate ' || i, 'nail and crate'])[1 + i %% 4], now(), now()"
+               " FROM generate_series(1, 1200) i", fresh.id)
+    c = fresh.client()
+    rows = [row for page in range(1, 13) for row in c.get(f"/v1/samples?search=nail+crate&limit=100&page={page}").data]
+    assert len({row["id"] for row in rows}) == len(rows) == 1200
+    names = [row["name"] for row in rows]
+    assert names[:300] == ["crate nail"] * 300 and names[300:600] == ["nail and crate"] * 300
+    assert all(("nail" in name) != ("crate" in name) for name in names[600:]) and [r["id"] for r in rows[600:]] == sorted(r["id"] for r in rows[600:])
+    for size, page in ((7, 85), (7, 86), (7, 87), (77, 8), (100, 6), (100, 7)):
+        assert c.get(f"/v1/samples?search=nail+crate&limit={size}&page={page}").ids == [r["id"] for r in rows[(page - 1) * size:page * size]], (size, page)
+
+
 def test_fields(filled):
     c, _ = filled
     row = c.get("/v1/samples?fields=name,qty&limit=1").data[0]
