@@ -4,7 +4,7 @@
  * anything is decoded. image_open.c: the file as grey pixels that stand as the file says.
  * image_codes.c: linear codes. image_matrix.cc: codes of two dimensions. image_crops.c: the same on
  * parts of the picture. image_turn.c: turning, and what lay where. image_clean.c: light, rules,
- * figures. image_words.c: letters. image_found.c: what is found, bounded, and as an answer. */
+ * figures. image_aside.c: captions beside lines. image_words.c: letters. image_found.c: what is found, bounded, and as an answer. */
 #ifndef WHARF_CELLS_IMAGE_H
 #define WHARF_CELLS_IMAGE_H
 
@@ -88,6 +88,8 @@ double shot_share(PIX *grey, int from, int below);
 void shot_figures(struct shot *s);
 bool words_prepare(void);
 bool words_speak(const char *languages);
+/* Paints over captions that stand beside lines of larger letters, at other heights. */
+void aside_hide(const struct shot *s, PIX *page);
 /* Reads the words of clean or a copy of it, turned by s->quarters; psm: as Tesseract counts; from
  * so much confidence on. */
 void words_read(struct shot *s, PIX *picture, int psm, int least);

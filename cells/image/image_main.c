@@ -177,11 +177,18 @@ static uint32_t best_turn(struct shot *s)
     return sense[best] > 1.5 * sense[0] ? best * 90 : 0;
 }
 
+/* Reads the lines of the page, without captions beside them: these are read with the rest. */
 static void read_page(struct shot *s)
 {
+    PIX *page;
+
     if (!s->clean || !step_begin(s, IMAGE_WORDS))
         return;
-    words_read(s, s->clean, PSM_PAGE, LEAST);
+    page = pixCopy(NULL, s->clean);
+    if (page)
+        aside_hide(s, page);
+    words_read(s, page ? page : s->clean, PSM_PAGE, LEAST);
+    pixDestroy(&page);
     step_end(s);
 }
 

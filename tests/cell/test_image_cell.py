@@ -12,7 +12,7 @@ import time
 import zlib
 
 import pytest
-from PIL import Image, ImageFilter
+from PIL import Image, ImageDraw, ImageFilter
 
 import labels
 
@@ -119,6 +119,20 @@ def test_words(tmp_path):
     said = read(tmp_path, labels.bytes_of(PAGE), CODES | TEXT)
     assert said["lines"] == LINES and said["whole"] == 1 and said["turned_by"] == 2 and 100 < said["x_height"] < 200
     assert all(w["confidence"] > 60 for w in said["words"])
+
+
+@pytest.mark.parametrize("down", [-6, 26])
+def test_words_beside_a_caption_of_small_letters(tmp_path, down):
+    """SHIP over TO: on the left of a block, at heights between its lines: the block is read as if they were not there, and they are read, too."""
+    page = PAGE.copy()
+    draw = ImageDraw.Draw(page)
+    page.paste(255, (0, 155, 812, 390))
+    for i, line in enumerate(["BRIAN TORRES", "9981 OAK AVE FL 3", "BATON ROUGE LA 70802"]):
+        draw.text((150, 200 + 38 * i), line, fill=0, font=labels.font(30))
+    for i, line in enumerate(["SHIP", "TO:"]):
+        draw.text((42, 200 + down + 28 * i), line, fill=0, font=labels.font(21, True))
+    lines = [line.rstrip(":") for line in read(tmp_path, labels.bytes_of(page), TEXT)["lines"]]
+    assert {"BRIAN TORRES", "9981 OAK AVE FL 3", "BATON ROUGE LA 70802", "SHIP", "TO"} <= set(lines), lines
 
 
 @pytest.mark.parametrize("degrees", [90, 180, 270])
