@@ -38,6 +38,7 @@ struct shot { /* one picture */
     double skew; /* radians that clean was turned by, clockwise */
     int zoom; /* of clean over work */
     struct image_box seen[IMAGE_ROOM_WORDS]; /* where each word stands in clean */
+    int asides; /* captions that were left out when the page was read */
     int quarters; /* that the picture which is read is turned over clean, clockwise */
     uint32_t step; /* that runs */
     int64_t step_ms; /* when it began */
@@ -88,8 +89,9 @@ double shot_share(PIX *grey, int from, int below);
 void shot_figures(struct shot *s);
 bool words_prepare(void);
 bool words_speak(const char *languages);
-/* Paints over captions that stand beside lines of larger letters, at other heights. */
-void aside_hide(const struct shot *s, PIX *page);
+/* Paints over captions that stand beside lines of larger letters, at other heights. Returns how
+ * many it found. */
+int aside_hide(const struct shot *s, PIX *page);
 /* Reads the words of clean or a copy of it, turned by s->quarters; psm: as Tesseract counts; from
  * so much confidence on. */
 void words_read(struct shot *s, PIX *picture, int psm, int least);

@@ -41,11 +41,11 @@ static int letter_height(const struct shot *s, PIX *dark)
     return median;
 }
 
-/* Finds the runs of a picture: gaps that are narrower than a letter is high are closed. */
+/* Finds the runs of a picture: gaps up to half as wide again as a letter is high are closed. */
 static int find_runs(const struct shot *s, PIX *dark, struct run runs[ASIDE_RUNS_MAX])
 {
     int height = letter_height(s, dark), n = 0;
-    PIX *closed = height ? pixCloseSafeBrick(NULL, dark, height, 1) : NULL;
+    PIX *closed = height ? pixCloseSafeBrick(NULL, dark, height * 3 / 2, 1) : NULL;
     BOXA *boxes = closed ? pixConnCompBB(closed, 8) : NULL;
 
     for (int i = 0; boxes && i < boxaGetCount(boxes) && n < ASIDE_RUNS_MAX; i++) {
@@ -81,7 +81,7 @@ static bool is_aside(const struct run *a, const struct run *runs, int n)
         int gap = b->x - a->x - a->w, top = a->y > b->y ? a->y : b->y,
             foot = a->y + a->h < b->y + b->h ? a->y + a->h : b->y + b->h;
 
-        if (gap < 0 || gap > 4 * b->h || foot - top < a->h / 8 || b->w < 3 * b->h)
+        if (gap < 0 || gap > 4 * b->h || foot - top < a->h / 8 || b->w < 2 * b->h)
             continue;
         if (is_one_line(a, b))
             return false;
@@ -90,11 +90,11 @@ static bool is_aside(const struct run *a, const struct run *runs, int n)
     return beside;
 }
 
-void aside_hide(const struct shot *s, PIX *page)
+int aside_hide(const struct shot *s, PIX *page)
 {
     static struct run runs[ASIDE_RUNS_MAX];
     PIX *dark = NULL;
-    int n = 0;
+    int n = 0, hidden = 0;
 
     pixOtsuAdaptiveThreshold(page, pixGetWidth(page), pixGetHeight(page), 0, 0, 0.1F, NULL, &dark);
     if (dark)
@@ -105,8 +105,9 @@ void aside_hide(const struct shot *s, PIX *page)
                        : NULL;
 
         if (box)
-            pixSetInRectArbitrary(page, box, 255);
+            hidden += !pixSetInRectArbitrary(page, box, 255);
         boxDestroy(&box);
     }
     pixDestroy(&dark);
+    return hidden;
 }

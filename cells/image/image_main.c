@@ -185,8 +185,7 @@ static void read_page(struct shot *s)
     if (!s->clean || !step_begin(s, IMAGE_WORDS))
         return;
     page = pixCopy(NULL, s->clean);
-    if (page)
-        aside_hide(s, page);
+    s->asides = page ? aside_hide(s, page) : 0;
     words_read(s, page ? page : s->clean, PSM_PAGE, LEAST);
     pixDestroy(&page);
     step_end(s);
@@ -257,7 +256,7 @@ static void read_rest(struct shot *s)
     if (!s->clean || !step_begin(s, IMAGE_REST))
         return;
     page = pixCopy(NULL, s->clean);
-    if (page && hide_words(s, page) >= REST_LETTERS)
+    if (page && (hide_words(s, page) >= REST_LETTERS || s->asides))
         words_read(s, page, PSM_SPARSE, LEAST_REST);
     if (page && hide_words(s, page) >= SIDEWAYS_LETTERS)
         read_sideways(s, page);
