@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -65,17 +64,9 @@ void *cell_read_file(int fd, size_t most, size_t *ret_n)
     return p;
 }
 
-static uint32_t peak_kib(void)
+static void send_frame(enum frame_type type, const void *p, size_t n)
 {
-    struct rusage use;
-
-    return getrusage(RUSAGE_SELF, &use) == 0 ? (uint32_t)use.ru_maxrss : 0;
-}
-
-static void send_frame(enum frame_type type, const void *p, size_t n, uint32_t extra)
-{
-    struct frame_head head = {
-        .size = (uint32_t)n, .type = (uint16_t)type, .id = self.id, .extra = extra};
+    struct frame_head head = {.size = (uint32_t)n, .type = (uint16_t)type, .id = self.id};
     struct iovec iov[2] = {{&head, sizeof(head)}, {(void *)p, n}}, *at = iov;
     int left = n ? 2 : 1;
 
@@ -139,20 +130,20 @@ static void receive_frame(struct frame *f)
 
 void cell_data(const void *p, size_t n)
 {
-    send_frame(FRAME_DATA, p, n, 0);
+    send_frame(FRAME_DATA, p, n);
 }
 
 void cell_result(const void *p, size_t n)
 {
     if (!self.answered)
-        send_frame(FRAME_RESULT, p, n, peak_kib());
+        send_frame(FRAME_RESULT, p, n);
     self.answered = true;
 }
 
 void cell_failed(const char *text)
 {
     if (!self.answered)
-        send_frame(FRAME_FAILED, text, strlen(text), peak_kib());
+        send_frame(FRAME_FAILED, text, strlen(text));
     self.answered = true;
 }
 
@@ -160,7 +151,7 @@ bool cell_ask(const void *p, size_t n, const char **ret_answer, size_t *ret_n)
 {
     struct frame f;
 
-    send_frame(FRAME_ASK, p, n, 0);
+    send_frame(FRAME_ASK, p, n);
     receive_frame(&f);
     if (f.head.type != FRAME_ANSWER || f.head.id != self.id)
         _exit(EXIT_PARENT_GONE);
@@ -226,7 +217,7 @@ int cell_main(int argc, char **argv, const struct cell_program *program)
     if (program->forgets)
         cell_forget_begin();
     frame_reader_init(&self.in, FRAME_MAX);
-    send_frame(FRAME_HELLO, program->name, strlen(program->name), 0);
+    send_frame(FRAME_HELLO, program->name, strlen(program->name));
     for (;;)
         child_serve(program);
 }

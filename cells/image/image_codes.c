@@ -54,12 +54,31 @@ static bool image_codes_symbology_of(const zbar_symbol_t *symbol, struct image_c
     return false;
 }
 
+/* Returns how many lines of the picture agree. zbar counts the halves of retail codes; where the
+ * picture was made larger, one line of it is there more than once. */
+static int agreeing_lines(const zbar_symbol_t *symbol, double scale)
+{
+    int lines = zbar_symbol_get_quality(symbol);
+
+    switch (zbar_symbol_get_type(symbol)) {
+    case ZBAR_EAN13:
+    case ZBAR_EAN8:
+    case ZBAR_UPCA:
+    case ZBAR_UPCE:
+        lines = (lines + 1) / 2;
+        break;
+    default:
+        break;
+    }
+    return scale > 1 ? (int)(lines / scale) : lines;
+}
+
 static void take_symbol(struct shot *s, const zbar_symbol_t *symbol, double scale)
 {
     struct image_code code = {0};
     unsigned n = zbar_symbol_get_loc_size(symbol), length = zbar_symbol_get_data_length(symbol);
-    int quality = zbar_symbol_get_quality(symbol),
-        orientation = zbar_symbol_get_orientation(symbol), left = 0, right = 0, top = 0, bottom = 0;
+    int quality = agreeing_lines(symbol, scale), orientation = zbar_symbol_get_orientation(symbol),
+        left = 0, right = 0, top = 0, bottom = 0;
 
     if (!image_codes_symbology_of(symbol, &code) || !n ||
         quality < (code.checked && length > SHORT_MAX ? AGREE_CHECKED : AGREE_UNCHECKED))

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 struct probe {
@@ -131,6 +132,19 @@ static void mmap_bomb(const struct cell_task *task, const char *arg)
         }
 }
 
+/* Holds ARGUMENT MiB for a moment. */
+static void hold(const struct cell_task *task, const char *arg)
+{
+    size_t n = (size_t)strtoul(arg, NULL, 10) << 20;
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        cell_out_of_memory();
+    memset(p, 1, n);
+    munmap(p, n);
+    cell_result("held", 4);
+}
+
 static void one_gib(const struct cell_task *task, const char *arg)
 {
     volatile char *p = cell_alloc((size_t)1 << 30);
@@ -166,6 +180,20 @@ static void cpu_loop(const struct cell_task *task, const char *arg)
 {
     for (volatile unsigned i = 0;; i++)
         continue;
+}
+
+/* Computes for ARGUMENT milliseconds of the processor. */
+static void burn(const struct cell_task *task, const char *arg)
+{
+    int64_t left_us = strtol(arg, NULL, 10) * 1000;
+    struct timespec begun, now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun);
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    while ((int64_t)(now.tv_sec - begun.tv_sec) * 1000000 + (now.tv_nsec - begun.tv_nsec) / 1000 <
+           left_us);
+    cell_result("burnt", 5);
 }
 
 static void system_loop(const struct cell_task *task, const char *arg)
@@ -330,9 +358,9 @@ static void crash(const struct cell_task *task, const char *arg)
 
 static const struct probe probes[] = {{"echo", echo}, {"told", probe_reported},
     {"fail", probe_fail}, {"no_answer", no_answer}, {"ask", probe_ask}, {"blocks", blocks},
-    {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb},
+    {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb}, {"hold", hold},
     {"one_gib", one_gib}, {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer},
-    {"cpu_loop", cpu_loop}, {"system_loop", system_loop}, {"silence", silence},
+    {"cpu_loop", cpu_loop}, {"burn", burn}, {"system_loop", system_loop}, {"silence", silence},
     {"write_fd", write_fd}, {"map_fd", map_fd}, {"truncate_fd", truncate_fd},
     {"only_these", probe_only_these}, {"give_fds", give_fds}, {"flood", flood},
     {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame}, {"large_frame", large_frame},

@@ -269,11 +269,9 @@ static enum cell_event cell_run_take_frame(
         r->asked = true;
         return CELL_EVENT_ASK;
     case FRAME_RESULT:
-        r->cell->peak_kib = f->head.extra;
         cell_run_finish(r, CELL_OK, "");
         return CELL_EVENT_END;
     case FRAME_FAILED:
-        r->cell->peak_kib = f->head.extra;
         snprintf(r->result.reason, sizeof(r->result.reason), "%.*s",
             (int)(f->head.size < 255 ? f->head.size : 255), f->payload);
         cell_run_finish(r, CELL_FAILED, r->result.reason);

@@ -17,8 +17,8 @@
 enum frame_type {
     FRAME_HELLO = 1, /* cell: prepared, walls are up; payload: name of the kind */
     FRAME_CALL, /* parent: descriptors come along; extra: milliseconds it may take, 0: not told */
-    FRAME_RESULT, /* cell: the end; extra: most memory it ever held, in KiB */
-    FRAME_FAILED, /* cell: the end; payload: what was wrong, for people; extra as RESULT */
+    FRAME_RESULT, /* cell: the end */
+    FRAME_FAILED, /* cell: the end; payload: what was wrong, for people */
     FRAME_DATA, /* cell: a block of the result, any number of them */
     FRAME_ASK, /* cell: wants something of the parent and waits for it */
     FRAME_ANSWER, /* parent: extra: 0 done, 1 refused (payload: why) */

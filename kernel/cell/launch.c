@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -112,6 +114,28 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
 void cell_kill(const struct cell *c)
 {
     pidfd_send_signal(c->pidfd, SIGKILL, NULL, 0);
+}
+
+uint32_t cell_peak_kib(const struct cell *c)
+{
+    char path[40], text[4096];
+    const char *line = NULL;
+    ssize_t n = -1;
+    int fd;
+
+    /* The cell itself could only ask getrusage(), which begins with the memory of the process that
+     * started it. */
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)c->pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, text, sizeof(text) - 1);
+        close(fd);
+    }
+    if (n > 0) {
+        text[n] = 0;
+        line = strstr(text, "\nVmHWM:");
+    }
+    return line ? (uint32_t)strtoul(line + 7, NULL, 10) : UINT32_MAX;
 }
 
 bool cell_wait_end(const struct cell *c, int limit_ms, int *ret_code, int *ret_status)

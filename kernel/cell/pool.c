@@ -270,7 +270,7 @@ void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
 {
     unsigned calls = c->owner[0] && p->kind.owned_calls ? p->kind.owned_calls : p->kind.calls;
     bool worn = c->calls >= calls ||
-                (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
+                (healthy && p->kind.growth_mib && cell_peak_kib(c) / 1024 > p->kind.growth_mib);
 
     pthread_mutex_lock(&p->lock);
     worn = worn || others_wait(p, c);

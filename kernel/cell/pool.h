@@ -24,7 +24,6 @@ struct cell {
     int group; /* its file autogroup, until that is written; -1: nothing is to be written */
     unsigned calls;
     uint32_t call_id;
-    uint32_t peak_kib; /* as it says itself */
     /* whose calls it serves; empty: it may still become anybody's */
     char owner[CELL_OWNER_MAX + 1];
     uint64_t mark; /* of what it was told ahead of its next call; 0: nothing */
@@ -71,6 +70,9 @@ int cell_launch(const struct cell_pool *p, struct cell *c);
  * that later. */
 bool cell_step_back(const struct cell_pool *p, struct cell *c);
 void cell_kill(const struct cell *c);
+/* Returns the most memory that the process ever held since it became its program, as the system
+ * counts it, in KiB; UINT32_MAX where that can't be told. */
+uint32_t cell_peak_kib(const struct cell *c);
 /* Takes the cell out of the list of idle ones. The caller holds the lock. */
 void cell_pool_unlist(struct cell_pool *p, struct cell *c);
 /* Waits for the end of a process whose socket is closed: its wait status as siginfo code and

@@ -62,6 +62,9 @@ const struct address_word *key_find(wharf_str key, unsigned kinds, const struct 
 const struct address_word *words_find(
     const struct words *t, size_t from, size_t n, unsigned kinds, const struct address_form *f);
 bool word_is(const struct words *t, size_t i, unsigned kinds, const struct address_form *f);
+/* Tells whether words may be a postal code: a digit is in them, or they are two that end the text,
+ * "HM AX" of Bermuda, and no words of streets or units. */
+bool may_be_code(const struct words *t, struct span p, size_t end, const struct address_form *f);
 /* Tells whether the key has the form of a pattern of struct address_form. */
 bool pattern_fits(const char *pattern, wharf_str key);
 const struct address_form *form_of(wharf_str country_code);

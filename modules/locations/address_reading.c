@@ -233,7 +233,7 @@ static bool find_postal(struct reading *r)
             const char *pattern;
 
             if (p.to > r->hi || (n == 2 && r->t->at[i + 1].gap > GAP_SPACE) ||
-                !digit_within(r->t, p.from, p.to))
+                !may_be_code(r->t, p, r->hi, r->f))
                 continue;
             pattern = reading_pattern_of(r, p, &index);
             if (!pattern || !is_placed(r, p, is_strong(r, p, pattern)))

@@ -315,6 +315,20 @@ bool word_is(const struct words *t, size_t i, unsigned kinds, const struct addre
     return words_find(t, i, 1, kinds, f) != NULL;
 }
 
+bool may_be_code(const struct words *t, struct span p, size_t end, const struct address_form *f)
+{
+    const unsigned others = ADDRESS_KIND(ADDRESS_STREET) | ADDRESS_KIND(ADDRESS_DIRECTION) |
+                            ADDRESS_KIND(ADDRESS_UNIT);
+    bool other = false;
+
+    for (size_t i = p.from; i < p.to; i++) {
+        if (t->at[i].digit)
+            return true;
+        other = other || word_is(t, i, others, f);
+    }
+    return p.to == end && p.to - p.from == 2 && !other;
+}
+
 bool pattern_fits(const char *pattern, wharf_str key)
 {
     size_t i = 0;

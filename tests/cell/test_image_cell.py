@@ -95,12 +95,57 @@ def test_barcodes(tmp_path, kind, value):
         assert (one["width"], one["height"]) == PAGE.size
 
 
+def test_two_linear_codes_and_a_pdf417(tmp_path):
+    """Section 14.6: all are read, however often the reader is asked; what reads codes of two dimensions is never given linear ones, which end it."""
+    stacked = "[)>\x1e01\x1d0298028\x1d840\x1d003\x1d1234567890\x1dFDEG\x1d"
+    page = labels.label(labels.code("pdf417", stacked, 2))
+    page.paste(labels.code("itf", "15400141288763", 1, 60), (430, 1100))
+    for one in read_many(tmp_path, [labels.bytes_of(labels.turned(page, d)) for d in (0, 90, 180, 270)]):
+        assert one["status"] == "ok" and values(one) == [TRACKED, ("itf", "15400141288763"), ("pdf417", stacked)], one
+
+
 def test_barcodes_in_noise(tmp_path):
     """Grey paper and grain, as scanners leave them, in several sizes, and in a photograph: all codes, not only one that is easy."""
     page = labels.label(labels.code("code128", "42098028", 3, 90))
     pages = [labels.scan(page, grow, degrees, grain) for grow in (1, 1.25, 1.48) for degrees, grain in ((0, 4), (1.5, 5), (1.5, 9))] + [labels.grainy(labels.photo(page), 9)]
     for one in read_many(tmp_path, [labels.bytes_of(p, "JPEG", quality=90) for p in pages]):
         assert one["status"] == "ok" and values(one) == [TRACKED, ("code128", "42098028")], one
+
+
+# kind, value, scan lines that must agree (section 7.3)
+AGREE = [("code39", "WAREHOUSE-42", 6), ("itf", "15400141288763", 6), ("codabar", "A40156B", 6), ("code128", "12345", 6), ("code93", "AB-12", 6),
+         ("code128", "123456", 2), ("code93", "WAREHOUSE93", 2), ("ean13", "4006381333931", 2), ("gs1_128", "[00]106141411234567897", 2)]
+
+
+def strip(kind, value, rows, torn=0):
+    """A page on which nothing is but so many rows of one barcode, and below them others whose middle is missing."""
+    page = Image.new("L", (1800, 1800), 255)
+    bars = labels.code(kind, value, 1.5, 60)
+    line = bars.crop((0, bars.height // 2, bars.width, bars.height // 2 + 1))
+    for y in range(rows + torn):
+        page.paste(line, (300, 600 + y))
+    page.paste(255, (300 + bars.width // 2 - 12, 600 + rows, 300 + bars.width // 2 + 12, 600 + rows + torn))
+    return page
+
+
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("kind, value, lines", AGREE)
+def test_scan_lines_that_agree(tmp_path, kind, value, lines, small):
+    """A symbol that is as many lines high is read, one that is lower is not; nor one that is high, of which so few lines are left. A small picture is looked at in twice its size as
+    well, where each line of it is there twice: that makes them no more."""
+    want = [(kind, value.replace("[", "").replace("]", ""))]
+    pages = [strip(kind, value, rows, torn) for rows in (lines - 1, lines) for torn in (0, 50)]
+    said = read_many(tmp_path, [labels.bytes_of(p.crop((250, 500, 1150, 1400)) if small else p) for p in pages])
+    assert [values(one) for one in said] == [[], [], want, want], [one["codes"] for one in said]
+    assert all(c["quality"] >= lines for one in said for c in one["codes"])
+
+
+def test_the_other_value_of_a_few_lines(tmp_path):
+    """Where the lines of a worn symbol say two things, the one of few lines counts for nothing."""
+    page = strip("code39", "WAREHOUSE-42", 20)
+    page.paste(strip("code39", "WAREHOUSE-47", 3).crop((0, 600, 1800, 603)), (0, 620))
+    said = read(tmp_path, labels.bytes_of(page))
+    assert values(said) == [("code39", "WAREHOUSE-42")]
 
 
 def test_nothing_that_is_not_there(tmp_path):

@@ -21,7 +21,7 @@ static int64_t today(void)
     return wharf_days_of(2026, 3, 12);
 }
 
-static size_t check(struct arena *a, struct label_world *world, const struct label_case *c)
+static inline size_t check(struct arena *a, struct label_world *world, const struct label_case *c)
 {
     wharf_image_read image;
     struct label_given given;
@@ -49,7 +49,7 @@ static size_t check(struct arena *a, struct label_world *world, const struct lab
     return wrong;
 }
 
-static void check_all(struct arena *a, const struct label_case *cases, size_t n)
+static inline void check_all(struct arena *a, const struct label_case *cases, size_t n)
 {
     struct label_world *world = label_world_new();
     size_t wrong = 0;

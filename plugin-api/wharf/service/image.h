@@ -48,7 +48,7 @@ enum wharf_image_verdict {
     WHARF_IMAGE_SIZE = 2, /* too few or too many pixels, or bytes */
     WHARF_IMAGE_DAMAGED = 3,
     WHARF_IMAGE_TIMEOUT = 4, /* killed after 12 seconds */
-    WHARF_IMAGE_DIED = 5, /* its process ended twice, or took too much memory */
+    WHARF_IMAGE_DIED = 5, /* its process ended, and the next one did as well or found nothing */
     WHARF_IMAGE_LANGUAGE = 6 /* one that is not installed */
 };
 

@@ -4,7 +4,7 @@ import random
 import signal
 
 from readings import PATH, contact, drawn, get, labels, numbered, text, whole
-from wharf import make_location, until
+from wharf import BUILD, Server, make_location, until
 
 LATER = {"Prefer": "respond-async"}
 
@@ -136,3 +136,30 @@ def test_its_worker_dies_twice(client, server):
     now = ended(client, row)
     assert (now["status"], now["errors"]) == ("error", ["extraction_failed", "unknown_provider"]) and now["image_url"]
     assert client.post(f"{PATH}/{row['id']}", {"tracking_number": labels.TRACKING}, expect=200).data["status"] == "completed", "somebody reads it and says so"
+
+
+def test_no_process_for_twenty_tries(tmp_path):
+    """A reading that finds none is tried again; what failed twenty times before is given up."""
+    program = tmp_path / "wharf-cell-image"
+    program.symlink_to(BUILD / "cells/wharf-cell-image")
+    s = Server("--modules", "org,carriers,inference", "--set", "rate_limit.key=0", "--set", f"cell.dir={tmp_path}")
+    try:
+        client = s.organization().client()
+        workers = s.workers("job")
+        for w in workers:
+            os.kill(w, signal.SIGSTOP)
+        rows = [later(client, drawn()) for _ in range(2)]
+        jobs = [r[0] for r in s.sql("SELECT id FROM wharf.job WHERE queue = 'inference.read' ORDER BY id")]
+        for job, failed in zip(jobs, (18, 20), strict=True):
+            s.sql("UPDATE wharf.job SET attempts = %s WHERE id = %s", failed, job)
+        program.unlink()
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+        for w in workers:
+            os.kill(w, signal.SIGCONT)
+        now = ended(client, rows[1])
+        assert (now["status"], now["errors"]) == ("error", ["extraction_failed", "unknown_provider"])
+        until(lambda: s.sql("SELECT 1 FROM wharf.job WHERE id = %s AND attempts = 19", jobs[0]), "it was not tried")
+        assert get(client, rows[0])["status"] == "processing"
+    finally:
+        s.stop()
