@@ -61,15 +61,37 @@ def uses():
     return found
 
 
-def used_in(*keys, folder=""):
-    """The files that use one of these, (kind, word): their names, or how many they are."""
+@functools.lru_cache(maxsize=None)
+def functions_of(path):
+    """[(where its line begins, name)] of the functions, and tables outside of them, of a C file."""
+    return [(m.start(), m.group(1) or m.group(2)) for m in re.finditer(r"^(?:(?!return)\w[\w\s*]*?\b(\w+)\([^;{}]*\)\s*\n\{|\w[\w\s*]*?\b(\w+)(?:\[\w*\])+ = \{)", sources()[path], re.M)]
+
+
+def functions_that_use(path, words):
+    """The names of the functions and tables of a C file in which one of these words stands; none when it has many."""
+    names = []
+    for m in re.finditer("|".join(words), sources()[path]) if path.endswith(".c") else ():
+        above = [name for at, name in functions_of(path) if at < m.start()]
+        names += above[-1:]
+    names = list(dict.fromkeys(names))
+    return names if len(names) <= 4 else []
+
+
+def used_in(*keys, folder="", words=()):
+    """The files that use one of these, (kind, word), the folder before the first of it, each with its functions that have one of the words; or how many they are."""
     found = sorted({f for key in keys for f in uses().get(key, ()) if f.startswith(folder)})
-    return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
+    folders = ["", *(f.rsplit("/", 1)[0] for f in found)]
+    named = [f.rsplit("/", 1)[1] if f.rsplit("/", 1)[0] == before else f for f, before in zip(found, folders)]
+    said = ["".join(f" `{name}`" for name in functions_that_use(f, words)) for f in found] if words and len(found) <= 6 else [""] * len(found)
+    return ", ".join(f"`{name}`{more}" for name, more in zip(named, said)) if len(found) <= 6 else f"{len(found)} files"
 
 
 def given_in(code):
-    """The files that answer with a code: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
-    return used_in(("code", "ERR_" + re.sub(r"[.:]", "_", code.upper())), ("word", code), ("text", code), *([("family", code.split(".")[-1])] if code.split(".")[0] in ("file", "webhook") else []))
+    """The files that answer with a code, and in which functions: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
+    constant = "ERR_" + re.sub(r"[.:]", "_", code.upper())
+    keys = [("code", constant), ("word", code), ("text", code), *([("family", code.split(".")[-1])] if code.split(".")[0] in ("file", "webhook") else [])]
+    words = [rf"\b{constant}\b", rf'"{re.escape(code)}"', rf"'{re.escape(code)}'"]
+    return used_in(*keys, words=words)
 
 
 def program(build, *words):
@@ -86,9 +108,11 @@ def page_settings(build):
         words = key.split(".")[1:]
         if module in names:
             keys = [("word", ".".join(words[i:])) for i in range(len(words))]
-            modules.append([*row, used_in(*keys, folder=f"modules/{module}/") or used_in(*keys, folder="services/")])
+            words = [rf'"{re.escape(word)}"' for _, word in keys]
+            modules.append([*row, used_in(*keys, folder=f"modules/{module}/", words=words) or used_in(*keys, folder="services/", words=words)])
         else:
-            rows.append([*row, used_in(("member", re.search(rf'"{re.escape(key)}",\s*(?:SET_\w+, AT\()?(\w+)', settings).group(1)))])
+            member = re.search(rf'"{re.escape(key)}",\s*(?:SET_\w+, AT\()?(\w+)', settings).group(1)
+            rows.append([*row, used_in(("member", member), words=[rf"(?:\bc|config)(?:->|\.){member}\b"])])
     return f"""# Settings
 
 In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_ALLOW=10.0.0.5,10.0.0.6` (lists by comma), on the command line
@@ -141,7 +165,7 @@ def page_errors(_build):
             of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"]), given_in(code)])
     return f"""# Error codes
 
-`code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
+`code` of an answer, its status, the text when nothing more exact is said, and the files with the functions and tables in them. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
 The form of errors: [spec 01](../spec/01-platform.md) section 3. They stand in `kernel/resource/errors.json` and `modules/MODULE/errors.json`.
 
 ## The platform
