@@ -4,6 +4,7 @@
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
 """
+import collections
 import functools
 import json
 import pathlib
@@ -244,22 +245,55 @@ def is_choice(name, value):
     return bool(LIMIT.search(name)) or bool(re.fullmatch(r"[\d.]+(U?L*)( (\*|<<) \d+)*", value)) and not re.fullmatch(r"0|[1248]|16|32|64|128", value) and not INSIDE.search(name)
 
 
+def comment_above(text, at):
+    """What a comment says that ends right above the line that begins at `at`; "" when it is a heading, or about an enumeration of several lines."""
+    found = re.search(r"/\*((?:[^*]|\*(?!/))*)\*/\n$", text[:at])
+    said = re.sub(r"\s*\n\s*\*? ?", " ", found.group(1)).strip() if found else ""
+    return "" if len(said) > 160 or said.startswith("-") or found and "\n" in text[:found.start()] and text[:found.start()].rsplit("\n", 1)[1].strip() else said
+
+
+@functools.lru_cache(maxsize=None)
+def members_of_cells():
+    """What the header says of the members of struct cell_kind, whose numbers stand where a kind of cell is declared."""
+    inside = re.search(r"struct cell_kind \{\n(.*?)\n\};", (ROOT / "kernel/cell/cell.h").read_text(encoding="utf-8"), re.S).group(1)
+    said = {}
+    for above, names, beside in re.findall(r"(?:/\*((?:[^*]|\*(?!/))*)\*/\s*)?[\w ]+? \*?(\w+(?:, \w+)*);(?: /\*((?:[^*]|\*(?!/))*)\*/)?", inside):
+        parts = re.sub(r"\s*\n\s*\*? ?", " ", beside or above).strip().split("; ")
+        for i, name in enumerate(names.split(", ")):
+            said[name] = parts[i] if len(parts) > i and "," in names else "; ".join(parts)
+    return said
+
+
 def numbers_of(path):
-    """The named numbers of a file: name, value, what the comment behind it says. Flags, and kinds that only count up, are none."""
+    """The named numbers of a file: name, value, what the comment behind or above it says. Flags, and kinds that only count up, are none."""
     text, inside = path.read_text(encoding="utf-8"), False
     for found in re.finditer(r"^.*$", text, re.M):
         line = found.group()
-        inside = inside or bool(re.match(r"(?:static )?enum\b.*\{", line))
+        begins = bool(re.match(r"(?:static )?enum\b.*\{", line))
+        inside = inside or begins
         if inside or line.startswith("#define "):
             comment = re.match(r"/\*(.*?)\*/", text[found.start() + line.index("/*"):], re.S) if "/*" in line else None
             said = re.sub(r"\s*\n\s*\*? ?", " ", comment.group(1)).strip() if comment else ""
             for name, value in NUMBER.findall(line.split("/*")[0].rstrip()):
                 if not re.fullmatch(r"1U? << \d", value) and (said or is_choice(name, value)):
-                    yield name, value, said
+                    yield name, value, said or comment_above(text, found.start())
         for name, value in re.findall(r"\.(\w+) = (\d[\w *]*)(?=[,}])", line) if path.suffix == ".c" and not inside else ():
             if LIMIT.search(name.upper()) and value != "0":
-                yield f".{name}", value, ""
+                beside = re.search(r"/\* (.*?) \*/", line)
+                yield f".{name}", value, beside.group(1) if beside else members_of_cells().get(name, "") if "struct cell_kind" in text else ""
         inside = inside and "}" not in line
+
+
+def numbers_unused(tracked, text):
+    """tracked, text: the files of the tree that fit patterns; what one says. Returns named numbers that no code reads."""
+    code = {f: re.sub(r"/\*.*?\*/", " ", text(f), flags=re.S) for f in tracked("*.c", "*.h", "*.cc")}
+    count = lambda said: collections.Counter(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", said))  # noqa: E731
+    everywhere, problems = count("\n".join(code.values())), []
+    for f in code:
+        if f.split("/")[0] in ("cells", "kernel", "modules", "services", "station", "tool") and f.endswith((".c", ".h")):
+            here = count(code[f]) if f.endswith(".c") else everywhere
+            problems += [f"{f}: nobody uses {name}" for name, _, _ in numbers_of(ROOT / f) if not name.startswith(".") and here[name] < 2]
+    return problems
 
 
 def fields_of(path):

@@ -3,7 +3,7 @@
 
 #include "util/str.h"
 
-enum { DAY_MINUTES = 24 * 60, NAME_BYTES = 64 };
+enum { NAME_BYTES = 64 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 

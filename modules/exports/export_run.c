@@ -13,7 +13,6 @@
 enum {
     RUNS_MOST = 3, /* runs that a crash may end before the export fails */
     LINE_START = 1 << 16,
-    PIECE = 1 << 20,
     NOTE_US = 500000, /* between two notes of progress */
     DAY_S = 86400, /* the files of an export are kept so long after its end */
     CANCELED = 1
