@@ -24,7 +24,7 @@
 
 enum {
     QUEUE_PER_THREAD = 256, /* requests that wait */
-    THREADS_MAX = 28
+    THREADS_MAX = 28 /* threads of a web worker */
 };
 enum { ASIDE_NS = 200000000 }; /* of a thread that has no connection, while others have */
 

@@ -16,7 +16,7 @@
 enum {
     IN_FLIGHT_MOST = 200, /* requests of one engine */
     EACH_MOST = 20, /* of one integration, over all engines */
-    CLAIM_MOST = 100,
+    CLAIM_MOST = 100, /* requests that are claimed at once */
     WAIT_MS = 1000,
     FULL_WAIT_MS = 100, /* until integrations that had as many as they may are asked again */
     GRACE_US = 10000000, /* for running requests when the server ends */

@@ -10,7 +10,7 @@
 #include "wharf/hash.h"
 
 enum {
-    RUNNING_MOST = 200,
+    RUNNING_MOST = 200, /* pushes under way */
     CLAIM_MOST = 50,
     LOOK_MS = 1000,
     AWAY_MS = 500,

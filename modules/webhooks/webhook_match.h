@@ -10,7 +10,7 @@
 
 enum {
     FILTER_MAX = 10, /* conditions of a filter */
-    FILTER_PATH_MAX = 200
+    FILTER_PATH_MAX = 200 /* letters of a path */
 };
 
 /* Tells whether the location is one of these. locations: array of ids, or NULL for all; an event
