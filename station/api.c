@@ -7,7 +7,12 @@
 
 #include "station.h"
 
-enum { ANSWER_MAX = 16 << 20, DOWNLOAD_MAX = 64 << 20, TRIES = 3, CONNECT_S = 10 };
+enum {
+    ANSWER_MAX = 16 << 20,
+    DOWNLOAD_MAX = 64 << 20, /* bytes of a document */
+    TRIES = 3, /* of a request to the server */
+    CONNECT_S = 10 /* until the connection stands */
+};
 
 static _Thread_local CURL *handle;
 static pthread_key_t handle_key; /* closes the handle of a thread that ends */

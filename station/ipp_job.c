@@ -9,11 +9,11 @@
 #include "station.h"
 
 enum {
-    CONNECT_MS = 5000,
-    GONE_S = 120,
+    CONNECT_MS = 5000, /* until the connection stands */
+    GONE_S = 120, /* a printer may be away after a job was submitted */
     CREATE_S = 30,
-    POLL_FIRST_MS = 100,
-    POLL_MAX_MS = 5000,
+    POLL_FIRST_MS = 100, /* between two looks at a job; doubled */
+    POLL_MAX_MS = 5000, /* longest pause */
     REASON_MIN = 3
 };
 
@@ -370,7 +370,7 @@ int ipp_search(struct job *j, int *ret_device_job)
 
 /* ---- watching ---- */
 
-enum { HELD_S = 10 };
+enum { HELD_S = 10 }; /* a job may be held before it counts as blocked */
 
 struct seen { /* of one look */
     int state, pages;

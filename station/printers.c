@@ -13,7 +13,7 @@
 struct printers printers;
 pthread_mutex_t printers_lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum { ASK_MS = 5000 };
+enum { ASK_MS = 5000 }; /* a printer may take to answer */
 
 /* ---- asking ---- */
 

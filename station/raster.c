@@ -12,7 +12,11 @@
 
 #include "station.h"
 
-enum { MEMORY_MIB = 512, CPU_S = 60, SIDE_MAX = 60000 };
+enum {
+    MEMORY_MIB = 512,
+    CPU_S = 60, /* of pdftoppm */
+    SIDE_MAX = 60000
+};
 
 struct page { /* one of the stream that pdftoppm writes: binary PGM or PPM */
     int width, height, channels;

@@ -8,7 +8,7 @@
 
 #include "station.h"
 
-enum { SEND_S = 30 };
+enum { SEND_S = 30 }; /* a document may take */
 
 static int raw_connect_to(const struct printer *p)
 {

@@ -12,8 +12,8 @@
 enum {
     CALL_S = 30, /* one request */
     LOOK_S = 20, /* between two claims when the server tells of no job */
-    REFRESH_S = 10,
-    END_S = 20,
+    REFRESH_S = 10, /* between two rounds that ask the known printers how they are */
+    END_S = 20, /* the end may take */
     BACK_MS = 1000, /* first wait after a failure; doubled by each */
     BACK_MAX_MS = 60000,
     CLAIM_MAX = 16 /* jobs of one claim */

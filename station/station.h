@@ -21,9 +21,9 @@
 #define SECOND_US     1000000LL
 
 enum {
-    PRINTERS_MAX = 100,
+    PRINTERS_MAX = 100, /* printers of a station */
     SIZES_MAX = 64,
-    JOBS_MAX = 64,
+    JOBS_MAX = 64, /* jobs under way */
     ID_TEXT = 48,
     PATH_TEXT = 600,
     URI_TEXT = 1024,

@@ -7,7 +7,12 @@
 
 #include "station.h"
 
-enum { CALL_S = 30, BACK_MS = 500, BACK_MAX_MS = 60000, SUBMIT_TRIES_S = 60 };
+enum {
+    CALL_S = 30, /* one request */
+    BACK_MS = 500, /* first wait after a failure; doubled */
+    BACK_MAX_MS = 60000, /* longest wait */
+    SUBMIT_TRIES_S = 60 /* a job is tried to be submitted */
+};
 
 pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
 struct job jobs[JOBS_MAX];

@@ -6,7 +6,12 @@
 
 #include "station.h"
 
-enum { LINE_TEXT = 4096, SILENT_S = 45, BACK_MS = 1000, BACK_MAX_MS = 60000 };
+enum {
+    LINE_TEXT = 4096,
+    SILENT_S = 45, /* without a sign of life the stream is opened again */
+    BACK_MS = 1000, /* first wait after a failure; doubled */
+    BACK_MAX_MS = 60000 /* longest wait */
+};
 
 struct frames { /* what has come of the present frame */
     char line[LINE_TEXT], event[64], data[LINE_TEXT], last_id[24];

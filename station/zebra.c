@@ -14,7 +14,7 @@
 #include "station.h"
 
 enum {
-    ANSWER_MS = 2000,
+    ANSWER_MS = 2000, /* a printer may take to answer ~HS */
     LOOK_MS = 1000,
     ANSWER_MAX = 512,
     LINES = 3,

@@ -182,11 +182,13 @@ def gate_names():
 
 
 def gate_folders():
-    """Each folder of the server and each kind of cell has a README: what it is for, its floor, where to begin reading."""
-    lines = {f: len(text(f).split("\n")) for f in tracked("kernel/**README.md", "services/**README.md", "tool/**README.md", "cells/*/README.md")}
+    """Each folder of the server, each kind of cell, the print agent and the plugin interface has a README: what it is for, where to begin reading; each module has one as long as it likes."""
+    lines = {f: len(text(f).split("\n")) for f in tracked("**README.md")}
     folders = {os.path.dirname(f) for f in tracked(*(f"{part}/**.{ending}" for part in SERVER for ending in "ch"))}
-    folders |= {"/".join(f.split("/")[:2]) for f in tracked("cells/**.[ch]")}
-    return [f"{d}: has no README.md of 5 to 20 lines" for d in sorted(folders) if not 5 <= lines.get(f"{d}/README.md", 0) <= 21]
+    folders |= {"/".join(f.split("/")[:2]) for f in tracked("cells/**.[ch]")} | {"station", "plugin-api"}
+    free = {"/".join(f.split("/")[:2]) for f in tracked("modules/*/*.c")} | {"clients"}
+    return ([f"{d}: has no README.md of 5 to 20 lines" for d in sorted(folders) if not 5 <= lines.get(f"{d}/README.md", 0) <= 21]
+            + [f"{d}: has no README.md" for d in sorted(free) if f"{d}/README.md" not in lines])
 
 
 def gate_includes():
@@ -256,10 +258,10 @@ def gate_decisions():
 
 
 def gate_reference():
-    """Pages of docs/reference that follow from the tree say what it says: settings, commands, checks, error codes, modules."""
+    """Pages of docs/reference that follow from the tree say what it says (settings, commands, checks, error codes, modules, numbers), and code uses each of these numbers."""
     sys.path.insert(0, str(ROOT / "tools"))
     import reference  # noqa: E402
-    return reference.problems(BUILD)
+    return reference.problems(BUILD) + reference.numbers_unused(tracked, text)
 
 
 # ---- floors -----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
 """
+import collections
 import functools
 import json
 import pathlib
@@ -61,15 +62,37 @@ def uses():
     return found
 
 
-def used_in(*keys, folder=""):
-    """The files that use one of these, (kind, word): their names, or how many they are."""
+@functools.lru_cache(maxsize=None)
+def functions_of(path):
+    """[(where its line begins, name)] of the functions, and tables outside of them, of a C file."""
+    return [(m.start(), m.group(1) or m.group(2)) for m in re.finditer(r"^(?:(?!return)\w[\w\s*]*?\b(\w+)\([^;{}]*\)\s*\n\{|\w[\w\s*]*?\b(\w+)(?:\[\w*\])+ = \{)", sources()[path], re.M)]
+
+
+def functions_that_use(path, words):
+    """The names of the functions and tables of a C file in which one of these words stands; none when it has many."""
+    names = []
+    for m in re.finditer("|".join(words), sources()[path]) if path.endswith(".c") else ():
+        above = [name for at, name in functions_of(path) if at < m.start()]
+        names += above[-1:]
+    names = list(dict.fromkeys(names))
+    return names if len(names) <= 4 else []
+
+
+def used_in(*keys, folder="", words=()):
+    """The files that use one of these, (kind, word), the folder before the first of it, each with its functions that have one of the words; or how many they are."""
     found = sorted({f for key in keys for f in uses().get(key, ()) if f.startswith(folder)})
-    return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
+    folders = ["", *(f.rsplit("/", 1)[0] for f in found)]
+    named = [f.rsplit("/", 1)[1] if f.rsplit("/", 1)[0] == before else f for f, before in zip(found, folders)]
+    said = ["".join(f" `{name}`" for name in functions_that_use(f, words)) for f in found] if words and len(found) <= 6 else [""] * len(found)
+    return ", ".join(f"`{name}`{more}" for name, more in zip(named, said)) if len(found) <= 6 else f"{len(found)} files"
 
 
 def given_in(code):
-    """The files that answer with a code: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
-    return used_in(("code", "ERR_" + re.sub(r"[.:]", "_", code.upper())), ("word", code), ("text", code), *([("family", code.split(".")[-1])] if code.split(".")[0] in ("file", "webhook") else []))
+    """The files that answer with a code, and in which functions: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
+    constant = "ERR_" + re.sub(r"[.:]", "_", code.upper())
+    keys = [("code", constant), ("word", code), ("text", code), *([("family", code.split(".")[-1])] if code.split(".")[0] in ("file", "webhook") else [])]
+    words = [rf"\b{constant}\b", rf'"{re.escape(code)}"', rf"'{re.escape(code)}'"]
+    return used_in(*keys, words=words)
 
 
 def program(build, *words):
@@ -86,9 +109,11 @@ def page_settings(build):
         words = key.split(".")[1:]
         if module in names:
             keys = [("word", ".".join(words[i:])) for i in range(len(words))]
-            modules.append([*row, used_in(*keys, folder=f"modules/{module}/") or used_in(*keys, folder="services/")])
+            words = [rf'"{re.escape(word)}"' for _, word in keys]
+            modules.append([*row, used_in(*keys, folder=f"modules/{module}/", words=words) or used_in(*keys, folder="services/", words=words)])
         else:
-            rows.append([*row, used_in(("member", re.search(rf'"{re.escape(key)}",\s*(?:SET_\w+, AT\()?(\w+)', settings).group(1)))])
+            member = re.search(rf'"{re.escape(key)}",\s*(?:SET_\w+, AT\()?(\w+)', settings).group(1)
+            rows.append([*row, used_in(("member", member), words=[rf"(?:\bc|config)(?:->|\.){member}\b"])])
     return f"""# Settings
 
 In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_ALLOW=10.0.0.5,10.0.0.6` (lists by comma), on the command line
@@ -141,7 +166,7 @@ def page_errors(_build):
             of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"]), given_in(code)])
     return f"""# Error codes
 
-`code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
+`code` of an answer, its status, the text when nothing more exact is said, and the files with the functions and tables in them. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
 The form of errors: [spec 01](../spec/01-platform.md) section 3. They stand in `kernel/resource/errors.json` and `modules/MODULE/errors.json`.
 
 ## The platform
@@ -220,22 +245,55 @@ def is_choice(name, value):
     return bool(LIMIT.search(name)) or bool(re.fullmatch(r"[\d.]+(U?L*)( (\*|<<) \d+)*", value)) and not re.fullmatch(r"0|[1248]|16|32|64|128", value) and not INSIDE.search(name)
 
 
+def comment_above(text, at):
+    """What a comment says that ends right above the line that begins at `at`; "" when it is a heading, or about an enumeration of several lines."""
+    found = re.search(r"/\*((?:[^*]|\*(?!/))*)\*/\n$", text[:at])
+    said = re.sub(r"\s*\n\s*\*? ?", " ", found.group(1)).strip() if found else ""
+    return "" if len(said) > 160 or said.startswith("-") or found and "\n" in text[:found.start()] and text[:found.start()].rsplit("\n", 1)[1].strip() else said
+
+
+@functools.lru_cache(maxsize=None)
+def members_of_cells():
+    """What the header says of the members of struct cell_kind, whose numbers stand where a kind of cell is declared."""
+    inside = re.search(r"struct cell_kind \{\n(.*?)\n\};", (ROOT / "kernel/cell/cell.h").read_text(encoding="utf-8"), re.S).group(1)
+    said = {}
+    for above, names, beside in re.findall(r"(?:/\*((?:[^*]|\*(?!/))*)\*/\s*)?[\w ]+? \*?(\w+(?:, \w+)*);(?: /\*((?:[^*]|\*(?!/))*)\*/)?", inside):
+        parts = re.sub(r"\s*\n\s*\*? ?", " ", beside or above).strip().split("; ")
+        for i, name in enumerate(names.split(", ")):
+            said[name] = parts[i] if len(parts) > i and "," in names else "; ".join(parts)
+    return said
+
+
 def numbers_of(path):
-    """The named numbers of a file: name, value, what the comment behind it says. Flags, and kinds that only count up, are none."""
+    """The named numbers of a file: name, value, what the comment behind or above it says. Flags, and kinds that only count up, are none."""
     text, inside = path.read_text(encoding="utf-8"), False
     for found in re.finditer(r"^.*$", text, re.M):
         line = found.group()
-        inside = inside or bool(re.match(r"(?:static )?enum\b.*\{", line))
+        begins = bool(re.match(r"(?:static )?enum\b.*\{", line))
+        inside = inside or begins
         if inside or line.startswith("#define "):
             comment = re.match(r"/\*(.*?)\*/", text[found.start() + line.index("/*"):], re.S) if "/*" in line else None
             said = re.sub(r"\s*\n\s*\*? ?", " ", comment.group(1)).strip() if comment else ""
             for name, value in NUMBER.findall(line.split("/*")[0].rstrip()):
                 if not re.fullmatch(r"1U? << \d", value) and (said or is_choice(name, value)):
-                    yield name, value, said
+                    yield name, value, said or comment_above(text, found.start())
         for name, value in re.findall(r"\.(\w+) = (\d[\w *]*)(?=[,}])", line) if path.suffix == ".c" and not inside else ():
             if LIMIT.search(name.upper()) and value != "0":
-                yield f".{name}", value, ""
+                beside = re.search(r"/\* (.*?) \*/", line)
+                yield f".{name}", value, beside.group(1) if beside else members_of_cells().get(name, "") if "struct cell_kind" in text else ""
         inside = inside and "}" not in line
+
+
+def numbers_unused(tracked, text):
+    """tracked, text: the files of the tree that fit patterns; what one says. Returns named numbers that no code reads."""
+    code = {f: re.sub(r"/\*.*?\*/", " ", text(f), flags=re.S) for f in tracked("*.c", "*.h", "*.cc")}
+    count = lambda said: collections.Counter(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", said))  # noqa: E731
+    everywhere, problems = count("\n".join(code.values())), []
+    for f in code:
+        if f.split("/")[0] in ("cells", "kernel", "modules", "services", "station", "tool") and f.endswith((".c", ".h")):
+            here = count(code[f]) if f.endswith(".c") else everywhere
+            problems += [f"{f}: nobody uses {name}" for name, _, _ in numbers_of(ROOT / f) if not name.startswith(".") and here[name] < 2]
+    return problems
 
 
 def fields_of(path):

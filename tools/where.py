@@ -32,6 +32,16 @@ def functions_not_found(tracked, text):
     return problems
 
 
+def functions_elsewhere(tracked, text):
+    """Functions and numbers of which where.md says "in `file`" and that no file of that name has."""
+    sources, problems = tracked("*.c", "*.cc", "*.h", "*.sql", "*.py"), []
+    for n, line in enumerate(text("docs/internals/where.md").split("\n"), 1):
+        for names, file in re.findall(r"((?:`\w+(?:\(\))?`(?:,? and |, |,? ))*`\w+(?:\(\))?`) in `([\w/.-]+\.(?:c|h|cc|sql|py))`", line):
+            said = "\n".join(text(f) for f in sources if f"/{f}".endswith(f"/{file}"))
+            problems += [f"docs/internals/where.md:{n}: {file} has no {name}" for name in re.findall(r"`(\w+)", names) if not re.search(rf"\b{name}\b", said)]
+    return problems
+
+
 def problems(tracked, text):
     """tracked, text: the files of the tree that fit patterns; what one says."""
-    return sections_that_differ(text) + functions_not_found(tracked, text)
+    return sections_that_differ(text) + functions_not_found(tracked, text) + functions_elsewhere(tracked, text)

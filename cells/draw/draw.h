@@ -20,15 +20,15 @@
 enum {
     ELEMENTS_MAX = 20000, /* after expansion */
     GROUPS_MAX = 32, /* of groups in groups */
-    PAGES_MAX = 500,
-    RECORDS_MAX = 1000,
+    PAGES_MAX = 500, /* pages of one drawing */
+    RECORDS_MAX = 1000, /* records (copies) of one drawing */
     IMAGES_MAX = 50, /* different ones */
-    IMAGE_BYTES_MAX = 10000000,
-    IMAGE_PIXELS_MAX = 40000000,
+    IMAGE_BYTES_MAX = 10000000, /* bytes of one image */
+    IMAGE_PIXELS_MAX = 40000000, /* pixels of one image */
     IMAGE_BOX_MAX = 5000, /* points of a side */
-    SIDE_MAX = 14400,
+    SIDE_MAX = 14400, /* points of a side of a page */
     NOTES_MAX = 1000, /* errors or warnings that are told */
-    FONTS_MAX = 8
+    FONTS_MAX = 8 /* fonts that come with a drawing */
 };
 
 /* Points: a smaller scale can't be undone, and cairo draws nothing more after it. */

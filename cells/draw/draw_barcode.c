@@ -12,7 +12,12 @@
 #include "draw_code.h"
 #include "util/str.h"
 
-enum { ROWS_MAX = 200, DEFAULT_HEIGHT = 36, DEFAULT_ROW = 3, DEFAULT_TEXT = 8 };
+enum {
+    ROWS_MAX = 200,
+    DEFAULT_HEIGHT = 36, /* points of a linear code */
+    DEFAULT_ROW = 3,
+    DEFAULT_TEXT = 8
+};
 
 #define SMALLEST (0.19 * 72 / 25.4) /* points of the least module that printers print well */
 #define ROUNDING 1e-6

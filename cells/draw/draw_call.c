@@ -8,7 +8,11 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { ARENA = 256 << 20, BLOBS_MAX = 1024, TIME_LEFT_MS = 500 };
+enum {
+    ARENA = 256 << 20,
+    BLOBS_MAX = 1024,
+    TIME_LEFT_MS = 500 /* kept for the end of a drawing */
+};
 
 /* Returns when a drawing gives up, so that its end can be told before the limit of its caller (ms,
  * 0: none). */

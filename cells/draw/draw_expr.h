@@ -12,8 +12,8 @@
 
 enum {
     EXPR_OPERATIONS_MAX = 10000, /* of one string */
-    EXPR_DEPTH_MAX = 32,
-    EXPR_TEXT_MAX = 64 << 10,
+    EXPR_DEPTH_MAX = 32, /* levels of one expression */
+    EXPR_TEXT_MAX = 64 << 10, /* bytes of what an expression says */
     EXPR_ARGS_MAX = 8,
     EXPR_MESSAGE = 160,
     EXPR_ZONE_NAME = 65 /* of a time zone, as zone_name_good() has it */

@@ -10,7 +10,10 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { DECIMALS_MAX = 12, FIXED = 400 };
+enum {
+    DECIMALS_MAX = 12, /* places after the point */
+    FIXED = 400
+};
 
 /* ---- numbers ---- */
 

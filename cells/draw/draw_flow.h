@@ -4,7 +4,7 @@
 
 #include "draw.h"
 
-enum { FLOW_COLUMNS_MAX = 20 };
+enum { FLOW_COLUMNS_MAX = 20 }; /* columns of a flow */
 
 struct cursor { /* where the next thing stands */
     unsigned page; /* from 1 on */

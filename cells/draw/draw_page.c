@@ -14,7 +14,11 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { ZPL_DPI = 203, PNG_PIXELS_MAX = 40000000, PNG_SIDE_MAX = 32000, SHEET_CELLS_MAX = 1000 };
+enum {
+    ZPL_DPI = 203, /* dots per inch of ZPL without dpi */
+    PNG_PIXELS_MAX = 40000000, /* pixels of a page as PNG */
+    PNG_SIDE_MAX = 32000 /* pixels of a side of it */
+};
 
 struct band { /* head or foot */
     const struct wharf_json *json;

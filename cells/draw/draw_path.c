@@ -9,7 +9,10 @@
 #include "draw.h"
 #include "util/str.h"
 
-enum { NUMBERS = 7, STEPS_MAX = 100000 };
+enum {
+    NUMBERS = 7,
+    STEPS_MAX = 100000 /* commands of one path */
+};
 
 struct pen {
     const char *p, *end;

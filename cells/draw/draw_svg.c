@@ -14,7 +14,11 @@
 #include "draw_picture.h"
 #include "util/time.h"
 
-enum { SVG_US = 5000000, SIDE_MOST = 100000, PIXELS_MOST = 16000000 };
+enum {
+    SVG_US = 5000000, /* one SVG may take */
+    SIDE_MOST = 100000,
+    PIXELS_MOST = 16000000 /* pixels of an SVG that is drawn as dots */
+};
 
 #define SIDE_LEAST 0.001
 

@@ -6,7 +6,10 @@
 #include "draw.h"
 #include "draw_flow.h"
 
-enum { TABLE_COLUMNS_MAX = 50, TABLE_ROWS_MAX = 10000 };
+enum {
+    TABLE_COLUMNS_MAX = 50, /* columns of a table */
+    TABLE_ROWS_MAX = 10000 /* rows of a table */
+};
 
 enum row_kind { ROW_HEAD, ROW_GROUP, ROW_BODY, ROW_FOOT, ROW_EMPTY };
 

@@ -9,7 +9,11 @@
 #include "draw.h"
 #include "util/str.h"
 
-enum { LINES_MAX = 20000, SHRINK_STEPS = 60, SPACING_MAX = 1000 };
+enum {
+    LINES_MAX = 20000, /* lines of one text */
+    SHRINK_STEPS = 60,
+    SPACING_MAX = 1000 /* points between letters */
+};
 
 struct text_made {
     PangoLayout *layout;

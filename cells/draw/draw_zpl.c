@@ -5,7 +5,11 @@
 
 #include "draw.h"
 
-enum { DARK = 128, RUN_MAX = 419, MODULE_MAX = 10 };
+enum {
+    DARK = 128,
+    RUN_MAX = 419,
+    MODULE_MAX = 10 /* dots of a module of codes that the printer makes */
+};
 
 /* Writes a hexadecimal digit that stands n times: g to z are multiples of 20, G to Y are 1 to
  * 19. */

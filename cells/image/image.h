@@ -16,7 +16,11 @@
 #include "image/image_wire.h"
 
 enum { IMAGE_ROOM_CODES = 200, IMAGE_ROOM_WORDS = 4000, IMAGE_ROOM_TEXT = 64 << 10 };
-enum { IMAGE_ROOM_RULES = 200, IMAGE_ROOM_STEPS = 32, IMAGE_WORK_SIDE = 2600 };
+enum {
+    IMAGE_ROOM_RULES = 200,
+    IMAGE_ROOM_STEPS = 32,
+    IMAGE_WORK_SIDE = 2600 /* pixels of the long side that words are read at */
+};
 
 struct found {
     struct image_answer head; /* its counts are those of the lists */

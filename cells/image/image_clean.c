@@ -5,9 +5,19 @@
 
 #include "image.h"
 
-enum { RULE_MIN = 100, RULE_THICK = 14, LETTER_MIN = 6, LETTER_MAX = 120, LETTERS_LOW = 22 };
+enum {
+    RULE_MIN = 100,
+    RULE_THICK = 14,
+    LETTER_MIN = 6,
+    LETTER_MAX = 120,
+    LETTERS_LOW = 22 /* pixels: lower letters are enlarged */
+};
 enum { PATTERN_MIN = 90, PATTERN_DOTS = 40 };
-enum { LARGE = 4500000, SMALL_SIDE = 800, BRIGHT = 240 };
+enum {
+    LARGE = 4500000,
+    SMALL_SIDE = 800,
+    BRIGHT = 240 /* grey from which on paper counts as white */
+};
 enum { EVEN_BLACK = 30, EVEN_WHITE = 180, THICK = 21, SKEW_MOST = 14 /* degrees */ };
 
 double shot_share(PIX *grey, int from, int below)

@@ -7,7 +7,11 @@
 
 #include "image.h"
 
-enum { AGREE_UNCHECKED = 6, AGREE_CHECKED = 2, SHORT_MAX = 5 };
+enum {
+    AGREE_UNCHECKED = 6, /* lines that must agree on a code without check digit */
+    AGREE_CHECKED = 2,
+    SHORT_MAX = 5 /* signs of a value that counts as short */
+};
 enum { MANY_PIXELS = 4000000 }; /* of which every third line is read */
 
 static zbar_image_scanner_t *scanner; /* made before the walls */

@@ -8,7 +8,13 @@
 #include "image.h"
 #include "image_matrix.h"
 
-enum { PARTS_MAX = 12, SIDE_MIN = 40, CLOSE = 9, MARGIN = 10, CODES_MAX = 16 };
+enum {
+    PARTS_MAX = 12, /* parts of a picture that are looked at for codes */
+    SIDE_MIN = 40, /* pixels of a side of such a part */
+    CLOSE = 9,
+    MARGIN = 10,
+    CODES_MAX = 16
+};
 enum { RINGS_MAX = 2000, RING_MIN = 12, RING_MAX = 400 };
 
 /* A MaxiCode is so many times as wide as its outer ring. */

@@ -9,7 +9,12 @@
 #include "image.h"
 #include "wharf/service/image.h"
 
-enum { FILE_MAX = WHARF_IMAGE_BYTES_MAX, SENSE_SIDE = 1300, LEAST = 20, LEAST_REST = 60 };
+enum {
+    FILE_MAX = WHARF_IMAGE_BYTES_MAX,
+    SENSE_SIDE = 1300, /* pixels at which the direction of words is tried */
+    LEAST = 20,
+    LEAST_REST = 60
+};
 enum { BLACK = 40, WHITE = 235 };
 enum { REST_LETTERS = 3, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20, HIDE = 2 };
 enum { SENSE_ENOUGH = 15, PSM_PAGE = 3, PSM_SPARSE = 11 };

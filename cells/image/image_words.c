@@ -10,7 +10,12 @@
 
 #include "image.h"
 
-enum { DPI = 300, SENSE_LEAST = 50, LINE_LEAST = 55, HEIGHTS_MAX = 400 };
+enum {
+    DPI = 300, /* dots per inch that Tesseract is told */
+    SENSE_LEAST = 50,
+    LINE_LEAST = 55,
+    HEIGHTS_MAX = 400
+};
 
 static TessBaseAPI *engine; /* made before the walls */
 

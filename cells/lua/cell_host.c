@@ -15,7 +15,10 @@ static wharf_str cell_host_text_of(const char *p, size_t n)
     return (wharf_str){p, n};
 }
 
-enum { NOTES_MAX = 20000, RANDOM_MAX = 1024 };
+enum {
+    NOTES_MAX = 20000, /* notes of one run */
+    RANDOM_MAX = 1024
+};
 
 /* Records something that the run got without asking for it, for a run that is recorded. */
 __attribute__((format(printf, 2, 3))) static void note(

@@ -17,7 +17,10 @@
 #include "child.h"
 #include "preview.h"
 
-enum { FONTS_MAX = 20, PATH_ROOM = 120 };
+enum {
+    FONTS_MAX = 20, /* fonts in place of those that a document lacks */
+    PATH_ROOM = 120
+};
 
 struct font {
     char path[PATH_ROOM];

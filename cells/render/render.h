@@ -47,7 +47,10 @@ bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
 
 /* image.c, pixels.c, render_text.c: as pages of an empty document. */
-enum { IMAGE_PIXELS_MAX = 100000000, IMAGE_SIDE_MAX = 65500 };
+enum {
+    IMAGE_PIXELS_MAX = 100000000, /* pixels of an image that is printed */
+    IMAGE_SIDE_MAX = 65500
+};
 struct image {
     uint32_t width, height, components; /* 1 grey, 3 colours, 4 inks */
     double per_inch_x, per_inch_y; /* 0: not told */

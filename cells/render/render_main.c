@@ -9,7 +9,7 @@
 
 enum {
     SHOWN_WIDTH = 612, /* a text becomes pages of so many points: a letter */
-    SHOWN_HEIGHT = 792,
+    SHOWN_HEIGHT = 792, /* points of a page of text that is shown */
     TEXT_PAGE = 256 * 1024 /* bytes that no page of a text has, unless they show nothing */
 };
 

@@ -11,9 +11,9 @@
 #include "child.h"
 #include "render.h"
 
-#define SIZE    10.0
-#define LEADING 12.0
-#define MARGIN  18.0
+#define SIZE    10.0 /* points of printed text */
+#define LEADING 12.0 /* points from line to line */
+#define MARGIN  18.0 /* points */
 #define ADVANCE (SIZE * 0.6)
 
 enum { TAB = 8 };

@@ -15,17 +15,17 @@
 #include "zip.h"
 
 enum {
-    XML_DEPTH_MAX = 64,
-    STRINGS_MAX = 2000000,
-    STRINGS_BYTES_MAX = 256 << 20,
-    SHEETS_MAX = 1024,
-    MERGES_MAX = 65536,
+    XML_DEPTH_MAX = 64, /* levels of its XML */
+    STRINGS_MAX = 2000000, /* texts of a spreadsheet */
+    STRINGS_BYTES_MAX = 256 << 20, /* bytes of its texts */
+    SHEETS_MAX = 1024, /* sheets */
+    MERGES_MAX = 65536, /* cells that are joined, of a sheet */
     MERGE_WORK_MAX = 500000000,
-    STYLES_MAX = 65536,
-    ROWS_MAX = 1048576,
-    COLUMNS_MAX = 512,
-    CELL_MAX = 1 << 20,
-    ROW_MAX = 4 << 20,
+    STYLES_MAX = 65536, /* styles */
+    ROWS_MAX = 1048576, /* rows of a sheet */
+    COLUMNS_MAX = 512, /* columns of a sheet */
+    CELL_MAX = 1 << 20, /* bytes of a cell */
+    ROW_MAX = 4 << 20, /* bytes of a row */
 };
 
 struct text_buf {

@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <zlib.h>
 
-enum { ZIP_ENTRIES_MAX = 2000, ZIP_BLOCK = 64 << 10 };
+enum {
+    ZIP_ENTRIES_MAX = 2000, /* files in a spreadsheet */
+    ZIP_BLOCK = 64 << 10
+};
 
 struct zip_entry {
     char *name; /* as written, ended by NUL */

@@ -18,9 +18,9 @@ enum {
     SECOND = 1000000,
     /* A process that steps back for others starts late on a busy machine. Ended too soon, each of
      * its successors would be as late, and none would ever serve. */
-    HELLO_LIMIT_US = 30 * SECOND,
-    RETRY_FIRST_US = 100000,
-    RETRY_LAST_US = 5 * SECOND,
+    HELLO_LIMIT_US = 30 * SECOND, /* a new process may take to be ready */
+    RETRY_FIRST_US = 100000, /* pause after a start that failed; doubled */
+    RETRY_LAST_US = 5 * SECOND, /* longest pause */
     AGAIN_MS = 100,
     WATCHED = 256
 };

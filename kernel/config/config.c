@@ -23,7 +23,7 @@ extern char **environ;
 enum {
     ENV_NAME = 96,
     ERROR_TEXT_MAX = 64 * 1024,
-    SETTINGS_JSON_MAX = 4 * 1024 * 1024,
+    SETTINGS_JSON_MAX = 4 * 1024 * 1024, /* bytes of all settings */
     KEY_MAX = 160
 };
 

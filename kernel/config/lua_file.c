@@ -18,10 +18,10 @@
 #include "util/str.h"
 
 enum {
-    FILE_MAX = 1024 * 1024,
-    MEMORY_MAX = 16 * 1024 * 1024,
+    FILE_MAX = 1024 * 1024, /* bytes of the file */
+    MEMORY_MAX = 16 * 1024 * 1024, /* bytes that the file may use */
     MEMORY_AFTER = 4 * 1024 * 1024,
-    INSTRUCTIONS_MAX = 1000000,
+    INSTRUCTIONS_MAX = 1000000, /* Lua instructions of the file */
     DEPTH_MAX = 32
 };
 

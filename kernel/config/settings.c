@@ -40,7 +40,7 @@
         (key), SET_CHOICE, AT(member), (fallback), 0, 0, (choices), (doc), NULL                    \
     }
 
-enum { MINUTE_MS = 60000, HOUR_MS = 3600000, MAX_RATE = 1000000 };
+enum { HOUR_MS = 3600000, MAX_RATE = 1000000 };
 
 static const struct setting table[] = {
     TEXT(

@@ -28,10 +28,10 @@ enum {
     SOCKET_DIR_MAX = 90, /* + "/.s.PGSQL.5432" must fit sun_path, and PostgreSQL's limit of 107 */
     POLL_US = 5000,
     LEFT_US = 100000, /* between two starts beside what is left of a killed server */
-    ORPHAN_WAIT_S = 60,
-    STOP_FAST_S = 60,
-    STOP_NOW_S = 10,
-    LOG_MAX_BYTES = 16 * 1024 * 1024,
+    ORPHAN_WAIT_S = 60, /* for a server of before to end */
+    STOP_FAST_S = 60, /* for a fast stop */
+    STOP_NOW_S = 10, /* for an immediate one after it */
+    LOG_MAX_BYTES = 16 * 1024 * 1024, /* of the log of PostgreSQL */
 };
 
 struct cluster {

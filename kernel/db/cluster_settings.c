@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MIB = 1024 * 1024, SHARED_LEAST_MIB = 128, SHARED_MOST_MIB = 1024 };
+enum {
+    MIB = 1024 * 1024,
+    SHARED_LEAST_MIB = 128, /* of shared_buffers */
+    SHARED_MOST_MIB = 1024 /* of shared_buffers */
+};
 
 /* Pages that do not fit in shared_buffers are written again and again while a batch runs, and
  * each commit of others waits behind them: an eighth of the memory keeps what a batch of 100,000

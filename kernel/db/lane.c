@@ -11,8 +11,16 @@
 #include "util/time.h"
 
 enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
-enum { GROUP_MAX = 256, CONNECT_WAIT_US = 5000000, SILENCE_US = 2000000, LOST_MAX = 3 };
-enum { RETRY_US = 50000, RETRY_DOUBLES = 4 };
+enum {
+    GROUP_MAX = 256, /* statements of one group */
+    CONNECT_WAIT_US = 5000000, /* for a connection */
+    SILENCE_US = 2000000,
+    LOST_MAX = 3 /* connections that a statement may lose */
+};
+enum {
+    RETRY_US = 50000, /* between two tries to connect */
+    RETRY_DOUBLES = 4
+};
 
 struct queue {
     struct lane_job *first, **last;

@@ -20,7 +20,12 @@
 #include "wharf_version.h"
 #include <sodium.h>
 
-enum { HASH_HEX = 64, TRIES = 3, LOCK_POLL_MS = 200, RETRY_MS = 1000 };
+enum {
+    HASH_HEX = 64,
+    TRIES = 3, /* of a migration that waits for a lock */
+    LOCK_POLL_MS = 200,
+    RETRY_MS = 1000 /* between these tries */
+};
 
 static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wharf.migrate', 0))";
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";

@@ -17,7 +17,10 @@ struct statement_set {
     uint64_t *slots;
     size_t count, cap;
 };
-enum { STATEMENTS_MAX = 1000, PARAMS_MAX = 512 };
+enum {
+    STATEMENTS_MAX = 1000, /* prepared statements of a connection */
+    PARAMS_MAX = 512
+};
 bool statement_known(const struct statement_set *s, uint64_t hash);
 bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full */
 void statement_forget(struct statement_set *s, uint64_t hash);

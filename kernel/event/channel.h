@@ -6,7 +6,11 @@
 
 #include "resource/request.h"
 
-enum { CHANNEL_NAME_MAX = 100, CHANNEL_DATA_MAX = 1024, CHANNEL_KEPT = 10000 };
+enum {
+    CHANNEL_NAME_MAX = 100, /* bytes of a channel's name */
+    CHANNEL_DATA_MAX = 1024, /* bytes of a message */
+    CHANNEL_KEPT = 10000 /* messages of a channel that are kept */
+};
 
 /* Sends a message to the channel, in the request's transaction. The row of the channel is locked
  * until it ends, so numbers are seen in order. `ends` may be empty. */

@@ -32,7 +32,7 @@ const struct event_type *event_type_find(const struct engine *e, wharf_str type)
 /* Tells whether the type is "custom." and words of a-z, 0-9 and _ with single dots between,
  * EVENT_CUSTOM_MAX bytes at most. */
 bool event_type_custom(wharf_str type);
-enum { EVENT_CUSTOM_MAX = 100 };
+enum { EVENT_CUSTOM_MAX = 100 }; /* bytes of a custom type */
 /* Tells whether the pattern (a type, "shipment.*", "*") takes this type, whose name is given. The
  * last two take no system type. */
 bool event_matches(const struct event_type *type, wharf_str name, wharf_str pattern);

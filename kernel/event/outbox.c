@@ -7,7 +7,7 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { CHUNK_BYTES = 32 * 1024 * 1024 };
+enum { CHUNK_BYTES = 32 * 1024 * 1024 }; /* events that are taken at once */
 
 /* ---- which row of the answer is whose ---- */
 

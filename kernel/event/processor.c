@@ -22,9 +22,9 @@
 #include "util/time.h"
 
 enum {
-    CHUNK = 500,
+    CHUNK = 500, /* events that are taken at once */
     ARENA_BUDGET = 512 * 1024 * 1024,
-    POLL_US = 1000000,
+    POLL_US = 1000000, /* between two looks when nobody tells */
     /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few
      * it has */
     PACE_US = 20000,
@@ -36,7 +36,7 @@ enum {
     /* ... and those of batches, which are as old as their chunk when they can be seen */
     BATCH_LATE_US = 5000000,
     AGAIN_US = 200000, /* after the database was away */
-    AGAIN_MAX_US = 5000000
+    AGAIN_MAX_US = 5000000 /* the longest wait of these */
 };
 const char processor_policy[] = "{\"resident\": true}";
 

@@ -19,12 +19,12 @@
 #include "util/waker.h"
 
 enum {
-    QUEUE_LINES = 20000,
-    QUEUE_BYTES = 32 << 20,
-    BATCH_LINES = 500,
-    KEPT_BODY = 8192,
+    QUEUE_LINES = 20000, /* lines that wait to be written; more are lost */
+    QUEUE_BYTES = 32 << 20, /* bytes of these */
+    BATCH_LINES = 500, /* lines that are written at once */
+    KEPT_BODY = 8192, /* bytes of a body that are kept */
     COLLECT_MS = 200, /* lines of so long go together */
-    RETRY_MS = 500,
+    RETRY_MS = 500, /* when the database is away */
     TEXTS = 21,
 };
 _Static_assert(offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str),

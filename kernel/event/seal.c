@@ -12,7 +12,7 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { VERIFY_ROWS = 20000 };
+enum { VERIFY_ROWS = 20000 }; /* lines that are read at once */
 
 /* ---- the text of a line ---- */
 

@@ -30,7 +30,7 @@ struct event_handler { /* wharf_decl_api.on_event */
 void event_step_declare(struct wharf_decl *d, const wharf_event_step *s);
 void event_handler_declare(struct wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg);
 
-enum { STEPS_MAX = 24 };
+enum { STEPS_MAX = 24 }; /* steps of events */
 enum step_status {
     STEP_COMPLETED = WHARF_STEP_COMPLETED,
     STEP_SKIPPED = WHARF_STEP_SKIPPED,

@@ -15,7 +15,11 @@
 #include "wharf/service/keys.h"
 #include <sodium.h>
 
-enum { OTHERS_MAX = 100, LAST = 4, NETWORK_TEXT = 64 };
+enum {
+    OTHERS_MAX = 100, /* matches that are looked at */
+    LAST = 4,
+    NETWORK_TEXT = 64
+};
 
 static wharf_str host_keys_or_empty(wharf_str s)
 {

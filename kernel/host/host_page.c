@@ -6,7 +6,7 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { SKIP_MOST = 100000 };
+enum { SKIP_MOST = 100000 }; /* rows that pages may skip */
 
 /* Reads the parameter, which may be sent once; ret_found false: absent. */
 static bool sent_once(wharf_req *req, const char *name, wharf_str *ret, bool *ret_found)

@@ -22,7 +22,7 @@
 #include "util/log.h"
 #include "util/str.h"
 
-enum { DECLARE_SECONDS = 10 };
+enum { DECLARE_SECONDS = 10 }; /* a plugin may take to declare itself */
 
 struct registry {
     struct engine *engine;

@@ -27,7 +27,7 @@
 #include "wharf/errors.h"
 
 enum {
-    WAITING_MAX = 256,
+    WAITING_MAX = 256, /* bodies that wait */
     RESTS = 3, /* times as long as it worked, while others ask */
     REST_MAX_US = 200000
 };

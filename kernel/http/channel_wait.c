@@ -15,7 +15,10 @@
 #include "wharf/errors.h"
 #include "wharf/values.h"
 
-enum { BATCH = 100, WAITERS = 500 };
+enum {
+    BATCH = 100,
+    WAITERS = 500 /* requests that one channel wakes at a time */
+};
 
 bool channel_any(const struct stream_hub *h)
 {

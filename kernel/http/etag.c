@@ -7,7 +7,10 @@
 #include "resource/write.h"
 #include "util/str.h"
 
-enum { TAGGED_MAX = 8 << 20, HALF_DIGITS = 11 };
+enum {
+    TAGGED_MAX = 8 << 20, /* bytes of an answer that gets an ETag */
+    HALF_DIGITS = 11
+};
 
 /* Writes 64 bits as 11 digits of base 62. */
 static char *etag_digits(uint64_t v, char *out)

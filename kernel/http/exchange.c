@@ -224,7 +224,10 @@ static void exchange_suspend(struct exchange *x)
  * answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in each turn: that
  * costs less than to take the socket out of its epoll and to put it back. A request that lasts
  * longer, or comes when HELD_MAX wait, is suspended. */
-enum { HELD_TURNS = 4, HELD_MAX = 256 };
+enum {
+    HELD_TURNS = 4,
+    HELD_MAX = 256 /* requests that are held so */
+};
 
 static bool only_reads(const struct plan *p)
 {

@@ -23,21 +23,21 @@ enum {
      * more */
     CONNECTION_MEMORY = 56 * 1024,
     CONNECTION_TOUCHED = 8 * 1024, /* of that, by most requests: two pages */
-    DRAIN_MAX = 64 * 1024,
+    DRAIN_MAX = 64 * 1024, /* bytes read of a body that is not wanted */
     /* Read and dropped after an answer, before the connection is cut. Clients that send all before
      * they read see a broken connection then, and no answer; under TLS also one whose answer came
      * in time. */
-    DROP_MAX = 64 * 1024 * 1024,
+    DROP_MAX = 64 * 1024 * 1024, /* bytes dropped of a body after its refusal */
     DROP_US = 30000000, /* and for how long */
     REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
     /* of a body whose key and scope were good: most clients send all of it before they read */
-    DRAIN_TOO_LARGE = 8 * 1024 * 1024,
-    LARGE_BODY = 64 << 20,
+    DRAIN_TOO_LARGE = 8 * 1024 * 1024, /* bytes read of a body that is too large */
+    LARGE_BODY = 64 << 20, /* bytes of a body on routes with large_body */
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
-    GZIP_FROM = 1024,
+    GZIP_FROM = 1024, /* bytes from which on answers are packed */
     KEPT_FROM = 256 * 1024,
     LANES_MIN = 3, /* one for each kind of statement */
-    LANES_MAX = 16,
+    LANES_MAX = 16, /* lanes of a web worker */
     ETAG_MAX = 48,
     ARENAS_KEPT = 64,
     KEPT_BUF_MAX = 32 * 1024 /* larger buffers are not kept */

@@ -17,9 +17,9 @@
 enum {
     HEAD_TARGET_MAX = 16 * 1024, /* of a request's target */
     /* of all field lines of one head, line ends included; also of a trailer section */
-    HEAD_FIELDS_MAX = 32 * 1024,
+    HEAD_FIELDS_MAX = 32 * 1024, /* bytes of all headers */
     HEAD_LINES_MAX = 100, /* field lines of one head; also of a trailer section */
-    HEAD_METHOD_MAX = 32,
+    HEAD_METHOD_MAX = 32, /* bytes of the method */
     HEAD_HOST_MAX = 262, /* a name of 253 characters, a colon and a port */
     HEAD_EMPTY_MAX = 8, /* empty lines before a request line */
     HEAD_CHUNK_LINE_MAX = 1024, /* a chunk's size with its extensions */

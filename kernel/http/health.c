@@ -30,12 +30,12 @@
 
 enum {
     SECOND_US = 1000000,
-    LOOK_US = 2 * SECOND_US,
-    ROLES_US = 10 * SECOND_US,
+    LOOK_US = 2 * SECOND_US, /* between two looks at the database */
+    ROLES_US = 10 * SECOND_US, /* between two looks at its roles */
     DOWN_US = 10 * SECOND_US, /* a worker that is only started again is back before */
     LOST_US = 60 * SECOND_US, /* so long lost lines are told */
     DAY_S = 86400,
-    CERTIFICATE_SOON_S = 14 * DAY_S,
+    CERTIFICATE_SOON_S = 14 * DAY_S, /* a certificate that ends within is told of */
     PROBE_BYTES = 4096,
     TEXT = RIGHTS_TEXT
 };

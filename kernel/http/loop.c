@@ -27,10 +27,10 @@
 enum {
     /* a kept-alive connection may have a request on its way when a drain begins */
     BULK_ROUNDS = 16,
-    LINGER_US = 1000000,
-    KEEP_ALIVE_S = 60,
+    LINGER_US = 1000000, /* at the end: a connection may send its next request */
+    KEEP_ALIVE_S = 60, /* a connection without request */
     /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
-    GRACE_S = 10,
+    GRACE_S = 10, /* beyond it and the time of headers, libmicrohttpd ends it */
     EVENTS = 64,
     TAG_MHD = 1,
     TAG_WAKE,

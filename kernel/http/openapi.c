@@ -9,7 +9,7 @@
 #include "schema/names.h"
 #include "util/str.h"
 
-enum { DOCUMENT_MAX = 64 << 20 };
+enum { DOCUMENT_MAX = 64 << 20 }; /* bytes of the description */
 
 /* Makes "/v1/locations/{location}/layouts" of "/v1/locations/:location/layouts"; "*path" too,
  * which the description has no word for. */

@@ -13,20 +13,20 @@
 #include "resource/decl.h"
 
 enum {
-    STREAMS_PER_KEY = 10,
-    STREAMS_PER_ORGANIZATION = 100,
+    STREAMS_PER_KEY = 10, /* live streams of one key */
+    STREAMS_PER_ORGANIZATION = 100, /* live streams of one organization */
     STREAM_REPLAY = 10000, /* events that are made up for */
     STREAM_UNSENT = 1024 * 1024, /* bytes after which a reader is too slow */
     /* of what is made up for: no more is read before these bytes are sent */
-    STREAM_AHEAD = 256 * 1024,
+    STREAM_AHEAD = 256 * 1024, /* bytes that wait for a slow reader */
     STREAM_BATCH = 200,
 };
 #define STREAM_BEAT_US  15000000 /* between two signs of life */
-#define STREAM_CHECK_US 60000000
+#define STREAM_CHECK_US 60000000 /* between two looks at the keys of streams */
 
 /* Limit of open streams of channels (plugin-api/wharf/service/channel.h). */
-enum { CHANNEL_STREAMS = 10000 };
-#define CHANNEL_LIFE_US 3600000000LL
+enum { CHANNEL_STREAMS = 10000 }; /* streams of stations and others */
+#define CHANNEL_LIFE_US 3600000000LL /* such a stream is closed after */
 #define CHANNEL_LOOK_US 5000000 /* all look, whatever was told */
 
 struct stream_hub;

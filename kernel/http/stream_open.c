@@ -14,7 +14,10 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { TYPES_MAX = 200, TOKEN_TEXT = 43 };
+enum {
+    TYPES_MAX = 200, /* types that a stream may name */
+    TOKEN_TEXT = 43
+};
 
 void stream_declare(struct wharf_decl *d, const char *path, const char *scope, const char *tokens)
 {

@@ -22,7 +22,12 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { KEY_MAX = 48, IDLE_S = 20, FIRST_GUESS_US = 20000, WAITING_MAX = 8192 };
+enum {
+    KEY_MAX = 48,
+    IDLE_S = 20, /* a thread without work ends after */
+    FIRST_GUESS_US = 20000,
+    WAITING_MAX = 8192 /* requests that wait */
+};
 
 /* One organization, or one public trigger, with requests that wait or run. */
 struct party {

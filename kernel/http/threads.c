@@ -22,7 +22,10 @@
 #include "util/waker.h"
 #include "wharf/errors.h"
 
-enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
+enum {
+    QUEUE_PER_THREAD = 256, /* requests that wait */
+    THREADS_MAX = 28 /* threads of a web worker */
+};
 enum { ASIDE_NS = 200000000 }; /* of a thread that has no connection, while others have */
 
 /* The share of one plugin: those of its requests that count, in the queue or on a thread, and

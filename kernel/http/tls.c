@@ -16,7 +16,7 @@
 #include "util/buf.h"
 #include "util/time.h"
 
-enum { FILE_LIMIT = 1 << 20, CHAIN_MAX = 16 };
+enum { FILE_LIMIT = 1 << 20 };
 
 const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
 

@@ -10,7 +10,11 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { SLOTS = 4096, KEEP_US = 5000000, USED_MAX = 4096 };
+enum {
+    SLOTS = 4096,
+    KEEP_US = 5000000, /* a principal is kept without being read again */
+    USED_MAX = 4096 /* keys whose use is noted at once */
+};
 
 struct slot {
     unsigned char hash[KEY_HASH];

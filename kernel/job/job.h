@@ -91,7 +91,10 @@ struct job_order { /* one job to be done */
     wharf_str args; /* JSON, "" is {}; at most 256 KiB */
     int64_t run_at_us; /* kernel clock; 0 or past: as soon as possible */
 };
-enum { JOB_KEY_MAX = 200, JOB_ARGS_MAX = 256 * 1024 };
+enum {
+    JOB_KEY_MAX = 200, /* bytes of a job's key */
+    JOB_ARGS_MAX = 256 * 1024 /* bytes of its arguments */
+};
 
 /* Adds a job in the request's transaction; without an open one it is a transaction of its own.
  * Workers are told after the commit. Problems: module.unavailable (no such job is loaded),

@@ -17,7 +17,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { KEEP_PARKED_S = 90 * 86400 };
+enum { KEEP_PARKED_S = 90 * 86400 }; /* jobs that crashed are kept */
 
 static void job_crash_first_line(const char *file, char *out, size_t size)
 {

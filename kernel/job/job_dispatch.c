@@ -22,12 +22,12 @@ enum {
     AHEAD_US = 20 * MS, /* of work per thread is leased ahead */
     AHEAD_MAX = 160,
     STALE_US = 250 * MS, /* leased ahead and not begun: given back */
-    BEAT_US = 5000 * MS,
-    SWEEP_US = 2000 * MS,
-    WATCH_US = 1000 * MS,
+    BEAT_US = 5000 * MS, /* between two signs of life */
+    SWEEP_US = 2000 * MS, /* between two looks for jobs of dead workers */
+    WATCH_US = 1000 * MS, /* between two notes of progress and looks for canceled jobs */
     POLL_US = 1000 * MS, /* docs/decisions 8 */
     AGAIN_US = 200 * MS, /* after the database was away */
-    METRICS_US = 5000 * MS,
+    METRICS_US = 5000 * MS, /* between two counts */
     METRICS_SHARE = 100, /* of the time goes into counting, one part at most */
 };
 

@@ -18,7 +18,7 @@ enum {
     LONG_THREADS = 16,
     EXECUTORS = RUNNER_THREADS + LONG_THREADS,
     RESIDENTS_MAX = JOB_RESIDENTS_MAX,
-    ERROR_BYTES = 500,
+    ERROR_BYTES = 500, /* bytes of an error that are kept */
     WHAT_BYTES = 48
 };
 

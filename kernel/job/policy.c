@@ -3,7 +3,7 @@
 
 #include "util/str.h"
 
-enum { DAY_MINUTES = 24 * 60, NAME_BYTES = 64 };
+enum { NAME_BYTES = 64 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 
@@ -216,14 +216,14 @@ bool job_policy_read(struct arena *a, const char *job, wharf_str text, struct jo
     struct json_error e;
 
     *ret = (struct job_policy){.retries = 8,
-        .first_us = 5 * SECOND_US,
-        .max_us = 3600 * SECOND_US,
+        .first_us = 5 * SECOND_US, /* before the second try; doubled */
+        .max_us = 3600 * SECOND_US, /* longest wait between tries */
         .factor = 2,
         .jitter = true,
-        .timeout_us = 300 * SECOND_US,
+        .timeout_us = 300 * SECOND_US, /* one run may take */
         .at_minute = -1,
         .crashes = 2,
-        .keep_parked_s = 90 * 86400};
+        .keep_parked_s = 90 * 86400}; /* a job that failed for good is kept */
     if (!text.n)
         return true;
     object = json_parse(a, text, &e);

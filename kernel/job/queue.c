@@ -10,7 +10,10 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { LEASE_S = 15, COLUMNS = 10 };
+enum {
+    LEASE_S = 15, /* a job worker holds its jobs without a sign of life */
+    COLUMNS = 10
+};
 static const char lease_over[] = "WJ001"; /* as wharf.job_lease() raises it */
 
 static struct sql_arg queue_text(const char *z)

@@ -22,8 +22,8 @@
 enum {
     ARENA_BUDGET = 512 * 1024 * 1024,
     SOON_US = 1000000,
-    BACKOFF_FIRST_US = 500000,
-    BACKOFF_MAX_US = 30000000,
+    BACKOFF_FIRST_US = 500000, /* pause after a resident that failed; doubled */
+    BACKOFF_MAX_US = 30000000, /* longest pause */
     WAIT_AT_END_US = 10000
 };
 

@@ -17,8 +17,8 @@
 enum {
     NAME_MAX_BYTES = 31,
     SCOPE_MAX_BYTES = 64,
-    FILE_MAX = 512 * 1024 * 1024,
-    TEXT_MAX = 4 * 1024 * 1024
+    FILE_MAX = 512 * 1024 * 1024, /* bytes of a plugin */
+    TEXT_MAX = 4 * 1024 * 1024 /* bytes of its manifest */
 };
 
 /* One manifest being read. */

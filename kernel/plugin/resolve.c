@@ -14,7 +14,7 @@
 #include "plugin/static.h"
 #include "util/str.h"
 
-enum { PLUGINS_MAX = 128 };
+enum { PLUGINS_MAX = 128 }; /* plugins of a server */
 
 static const char *find_file(const struct config *c, const char *name, struct arena *a)
 {

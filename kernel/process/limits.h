@@ -13,7 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LIMIT_BUCKETS = 65536, LIMIT_HOLDERS = 4096, LIMIT_SLOTS = 144 };
+enum {
+    LIMIT_BUCKETS = 65536,
+    LIMIT_HOLDERS = 4096, /* keys and organizations with a count */
+    LIMIT_SLOTS = 144
+};
 
 struct limit_bucket {
     _Atomic uint64_t owner; /* 0: free */

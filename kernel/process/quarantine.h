@@ -11,7 +11,10 @@
 #include "util/arena.h"
 #include "util/time.h"
 
-enum { QUARANTINE_MAX = 32, QUARANTINE_NAME = 32 };
+enum {
+    QUARANTINE_MAX = 32, /* plugins in quarantine */
+    QUARANTINE_NAME = 32
+};
 
 struct quarantined {
     char name[QUARANTINE_NAME];

@@ -8,7 +8,11 @@
 #include "query/filter.h"
 #include "util/str.h"
 
-enum { MAC = 16, HEAD = MAC + 2, CURSOR_MAX = 16384 };
+enum {
+    MAC = 16,
+    HEAD = MAC + 2,
+    CURSOR_MAX = 16384 /* bytes of a cursor */
+};
 
 static void cursor_sign(const unsigned char *key, wharf_str fingerprint, const unsigned char *body,
     size_t n, unsigned char out[MAC])

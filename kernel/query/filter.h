@@ -8,7 +8,12 @@
 
 #include "query/query.h"
 
-enum { FILTER_PAIRS = 50, FILTER_ITEMS = 500, FILTER_DATES = 100, FILTER_ID_LENGTH = 255 };
+enum {
+    FILTER_PAIRS = 50, /* filters of a request */
+    FILTER_ITEMS = 500, /* values of a filter */
+    FILTER_DATES = 100, /* dates of a filter */
+    FILTER_ID_LENGTH = 255
+};
 
 enum condition_kind {
     COND_NULL, /* is null; an empty set of an array */

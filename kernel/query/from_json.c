@@ -7,7 +7,10 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { NUMBER_DIGITS = 40, VALUE_MAX = 1 << 20 };
+enum {
+    NUMBER_DIGITS = 40,
+    VALUE_MAX = 1 << 20 /* bytes of a filter */
+};
 
 struct pairs {
     struct arena *a;

@@ -7,7 +7,12 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
+enum {
+    SEARCH_CHARS = 256, /* letters of a search */
+    SEARCH_LIMIT = 100, /* rows of a search at most */
+    TERM_CHARS = 2,
+    SKIP_MAX = 100000 /* rows that pages may skip */
+};
 
 enum control {
     C_PAGE,

@@ -240,7 +240,7 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg);
 enum {
-    QUERY_COUNT_CAP = 10000,
+    QUERY_COUNT_CAP = 10000, /* rows that are counted exactly */
     QUERY_TOLD_MAX = 10000, /* rows that a search rule told, and others that contain its words */
     /* rows with all words whose relevance is looked at; and more that have them in files */
     QUERY_RANKED_MAX = 1000,

@@ -11,7 +11,10 @@
 #include "query/filter.h"
 #include "util/str.h"
 
-enum { WORDS_TERM_MIN = 3, WORDS_TOLD_MAX = 10 };
+enum {
+    WORDS_TERM_MIN = 3, /* letters of a term that is looked for in files */
+    WORDS_TOLD_MAX = 10 /* words of a file that a hit tells */
+};
 
 struct term {
     size_t text, pattern; /* parameter numbers */

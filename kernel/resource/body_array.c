@@ -5,7 +5,7 @@
 #include "util/str.h"
 
 /* A list in a body has at most this many elements, also where its schema names no number. */
-enum { ELEMENTS_MAX = 10000 };
+enum { ELEMENTS_MAX = 10000 }; /* values of an array */
 
 /* An element by its text, for finding equal ones in n log n. */
 struct entry {

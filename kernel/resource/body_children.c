@@ -71,7 +71,7 @@ static void body_children_check_unique(
 }
 
 /* Without a maximum of its own an array may have this many rows. */
-enum { ROWS_MAX = 1000 };
+enum { ROWS_MAX = 1000 }; /* child rows of a row */
 
 static bool count_ok(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)

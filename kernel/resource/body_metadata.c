@@ -3,7 +3,12 @@
 #include "resource/body_value.h"
 #include "util/str.h"
 
-enum { KEYS_MAX = 25, SENT_MAX = 1000, KEY_LENGTH = 100, VALUE_LENGTH = 500 };
+enum {
+    KEYS_MAX = 25, /* keys of metadata */
+    SENT_MAX = 1000, /* keys of one request */
+    KEY_LENGTH = 100, /* letters of a key */
+    VALUE_LENGTH = 500 /* letters of a value */
+};
 
 static bool removes(const struct field *f, const struct wharf_json *m)
 {

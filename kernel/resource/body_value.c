@@ -10,7 +10,7 @@
 
 /* Digits of a number inside JSON values: more than any double has, and far from what jsonb can't
  * hold. */
-enum { DIGITS_MAX = 400 };
+enum { DIGITS_MAX = 400 }; /* digits of a number */
 static const int64_t SAFE_INTEGER = 9007199254740991; /* 2^53 - 1 */
 
 static void schema_problem(void *arg, wharf_str path, const char *rule, wharf_str message)

@@ -4,7 +4,7 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-enum { ENDPOINT_MAX = 512 };
+enum { ENDPOINT_MAX = 512 }; /* letters of the path that answers show */
 
 static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden",
     "Not found", "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};

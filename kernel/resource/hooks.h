@@ -100,7 +100,7 @@ void plugin_leave(struct wharf_req *req, const struct plugin *before);
 
 /* A list with search: when the owner has a search rule, its hits are what matches. False:
  * problems. */
-enum { SEARCH_HITS_MAX = 1000 };
+enum { SEARCH_HITS_MAX = 1000 }; /* rows that a search of a module may tell */
 bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q);
 /* Adds a hit (wharf_res_api.hit). */
 void hits_add(

@@ -15,7 +15,7 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { BODY_MAX = 1 << 20 };
+enum { BODY_MAX = 1 << 20 }; /* bytes of an answer that is kept */
 enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
 
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])

@@ -9,9 +9,9 @@
 
 #include "resource/request.h"
 
-enum { IDEMPOTENCY_KEY_MAX = 255 };
+enum { IDEMPOTENCY_KEY_MAX = 255 }; /* letters of a key */
 /* How long a key is remembered, in seconds. housekeeping.c deletes older ones. */
-enum { IDEMPOTENCY_KEPT_S = 24 * 3600 };
+enum { IDEMPOTENCY_KEPT_S = 24 * 3600 }; /* a key is remembered */
 
 /* Tells whether the key has 1 to 255 printable ASCII characters. */
 bool idempotency_key_good(wharf_str key);

@@ -117,7 +117,7 @@ static bool references_among(const struct wharf_json *list, wharf_str id)
 
 /* Rows that may not be accessed are reported last, when nothing else is wrong: shape and
  * existence come first (docs/decisions 1). */
-enum { REFUSED_MAX = 64 };
+enum { REFUSED_MAX = 64 }; /* locations that a refusal names */
 
 static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wharf_str path)
 {

@@ -24,7 +24,7 @@ struct lua_generation;
 
 /* A request keeps this many problems; what comes after is only counted
  * (req_problems.more). */
-enum { PROBLEMS_MAX = 100 };
+enum { PROBLEMS_MAX = 100 }; /* problems that one answer tells */
 
 struct problem {
     const char *code;
@@ -263,7 +263,7 @@ struct req_scope req_scope_begin(const struct wharf_req *req);
 void req_scope_end(struct wharf_req *req, const struct req_scope *s);
 /* The transaction failed only because another one was first: whoever began it may try again,
  * RACE_TRIES times in all (docs/spec/01-platform.md section 3.1 'conflict'). */
-enum { RACE_TRIES = 4 };
+enum { RACE_TRIES = 4 }; /* of a request that lost a race */
 bool req_lost_a_race(const struct req_problems *problems);
 /* Adds a problem for a database failure (docs/spec/01-platform.md section 3.1): overloaded,
  * conflict, internal (logged). */

@@ -44,7 +44,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w);
  * which it returns. */
 void write_side_begin(struct wharf_req *req, struct write *w);
 struct wharf_rec *write_rec(const struct write *w, struct wharf_rec *rec);
-enum { RECURSION_MAX = 8 };
+enum { RECURSION_MAX = 8 }; /* writes inside of writes */
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res);
 /* Runs normalize hooks and the schema: fills w->values. With w->replace every field that may be
  * updated has one, whether the body says it or not; links to other rows, and the fields that

@@ -6,7 +6,11 @@
 #include "schema/compile.h"
 #include "util/str.h"
 
-enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
+enum {
+    PRECISION_MAX = 38, /* digits of a decimal field */
+    PRECISION = 15,
+    SCALE = 4
+};
 
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";

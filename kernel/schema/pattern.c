@@ -8,7 +8,10 @@
 #include "schema/program.h"
 #include "util/str.h"
 
-enum { GROUPS_DEEP = 60, COUNT_MAX = 2000 };
+enum {
+    GROUPS_DEEP = 60,
+    COUNT_MAX = 2000 /* of a repeat in a pattern */
+};
 
 struct compiler {
     struct arena *arena; /* of the pattern */

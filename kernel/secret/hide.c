@@ -9,7 +9,10 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-enum { HIDDEN_MIN = 6, OFFSETS = 3 };
+enum {
+    HIDDEN_MIN = 6, /* bytes of a secret that is hidden */
+    OFFSETS = 3
+};
 
 /* A character of base64 that holds some bits of the secret and some of what stands beside it.
  * mask 0: there is none. */

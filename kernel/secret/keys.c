@@ -11,7 +11,10 @@
 #include "util/log.h"
 #include "util/str.h"
 
-enum { FILE_MAX = 4096, KEY_TEXT = 44 };
+enum {
+    FILE_MAX = 4096, /* bytes of a file of master keys */
+    KEY_TEXT = 44
+};
 
 static struct ring *ring; /* in locked memory; written before threads start, then only taken away */
 static bool disabled;

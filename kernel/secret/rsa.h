@@ -5,7 +5,7 @@
 
 #include "util/arena.h"
 
-enum { RSA_BITS_MIN = 2048 };
+enum { RSA_BITS_MIN = 2048 }; /* bits of a key that signs */
 
 /* Signs text by RSASSA-PKCS1-v1_5 with SHA-256. pem: a private key without a passphrase, PKCS #8
  * or PKCS #1. Returns false when it is none, or shorter than RSA_BITS_MIN. */

@@ -13,7 +13,11 @@
 
 #include "config/config.h"
 
-enum { SECRET_KEY_BYTES = 32, SECRET_KEY_ID = 8, SECRET_KEYS_MAX = 16 };
+enum {
+    SECRET_KEY_BYTES = 32,
+    SECRET_KEY_ID = 8,
+    SECRET_KEYS_MAX = 16 /* master keys */
+};
 
 /* The place that a sealed text belongs to: it opens nowhere else. */
 struct secret_place {

@@ -10,11 +10,11 @@
 #include "wharf/plugin.h"
 
 enum {
-    SIGNATURE_KEY_MIN = 24,
-    SIGNATURE_KEY_MAX = 64,
+    SIGNATURE_KEY_MIN = 24, /* bytes of a secret */
+    SIGNATURE_KEY_MAX = 64, /* bytes of a secret */
     SIGNATURE_SECRET_TEXT = 6 + 88 + 1, /* with its NUL */
     SIGNATURE_ENTRY = 3 + 44, /* "v1," and the base64 of 32 bytes */
-    SIGNATURE_TOLERANCE_S = 300,
+    SIGNATURE_TOLERANCE_S = 300, /* the time of a signature may be off */
 };
 
 /* Makes a new secret of 32 random bytes. */

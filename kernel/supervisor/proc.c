@@ -14,7 +14,10 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum { SECOND = 1000000, DRAIN_EXTRA_S = 10 };
+enum {
+    SECOND = 1000000,
+    DRAIN_EXTRA_S = 10 /* beyond what requests may take */
+};
 
 const char *proc_name(const struct proc *p, char out[24])
 {

@@ -15,7 +15,7 @@
 #include "supervisor/supervise.h"
 #include "util/log.h"
 
-enum { TRIES = 3 };
+enum { TRIES = 3 }; /* of a worker of the new generation */
 
 /* ---- generations ---- */
 

@@ -20,14 +20,14 @@
 
 enum {
     SECOND_US = 1000000,
-    QUICK_CRASH_US = 5000000,
-    FIRST_DELAY_US = 100000,
-    MAX_DELAY_US = 30000000,
-    KILLED_DELAY_US = 400000,
+    QUICK_CRASH_US = 5000000, /* a worker that ends sooner has crashed early */
+    FIRST_DELAY_US = 100000, /* before it is started again; doubled */
+    MAX_DELAY_US = 30000000, /* longest delay */
+    KILLED_DELAY_US = 400000, /* longest delay after one that was killed */
     /* connections wait so long for the next worker, when others could take them */
     MOMENT_US = SECOND_US,
     LONG_MOMENT_US = 10 * SECOND_US, /* or when nobody could, and nothing is known to be wrong */
-    REPLACE_AGAIN_US = 30 * SECOND_US
+    REPLACE_AGAIN_US = 30 * SECOND_US /* between two tries to replace it */
 };
 
 int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served)

@@ -11,7 +11,7 @@
 #include "process/worker.h"
 
 enum {
-    JOB_WORKERS_MAX = 8,
+    JOB_WORKERS_MAX = 8, /* job workers */
     SEATS_MAX = 64 + JOB_WORKERS_MAX,
     PROCS_MAX = BOARD_WORKERS,
     CLIENTS_MAX = 16,

@@ -19,11 +19,11 @@
 
 enum {
     SECOND = 1000000,
-    START_LIMIT_S = 30,
-    BEAT_LIMIT_S = 10,
+    START_LIMIT_S = 30, /* a worker may take to be ready */
+    BEAT_LIMIT_S = 10, /* without a sign of life a worker hangs */
     GRACE_S = 5, /* of a plugin that is not ours, past its deadline */
     LONG_GRACE_S = 30, /* of everything else: statements and files have ends of their own */
-    ABORT_LIMIT_S = 5,
+    ABORT_LIMIT_S = 5, /* from the abort of a worker to its kill */
     MEGABYTE = 1024 * 1024
 };
 

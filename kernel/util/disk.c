@@ -3,7 +3,7 @@
 
 #include "util/time.h"
 
-enum { TELL_EVERY_US = 60000000 };
+enum { TELL_EVERY_US = 60000000 }; /* between two warnings of a full disk */
 
 const char *const disk_names[DISK_PLACES] = {"log", "access_log", "storage", "data", "database"};
 

@@ -11,7 +11,7 @@
 #include "util/arena.h"
 #include "util/buf.h"
 
-enum { JSON_DEPTH_MAX = 64 };
+enum { JSON_DEPTH_MAX = 64 }; /* levels of JSON */
 
 /* The numbers are part of the plugin interface (wharf_json_api.type). */
 enum json_type {
@@ -131,7 +131,7 @@ struct json_build {
     const char *wrong; /* what was wrong with it, or NULL */
     struct json_build_level {
         struct wharf_json *node, *last;
-    } *levels; /* what is open, the outermost first */
+    } * levels; /* what is open, the outermost first */
     unsigned depth, room;
 };
 

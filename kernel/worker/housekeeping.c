@@ -12,9 +12,9 @@
 #include "util/time.h"
 
 enum {
-    PARTITIONS_EVERY_US = 3600 * 1000000LL,
+    PARTITIONS_EVERY_US = 3600 * 1000000LL, /* between two looks at partitions */
     FORGET_MORE_US = 1000000,
-    FORGET_EVERY_US = 600000000,
+    FORGET_EVERY_US = 600000000, /* between two rounds that forget keys of idempotency */
     MUCH_MEMORY = 8 * 1024 * 1024
 };
 

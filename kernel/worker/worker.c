@@ -38,7 +38,10 @@
 
 enum { EXIT_TRY_AGAIN = 1 };
 /* less than the supervisor waits for "ready" */
-enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 };
+enum {
+    DATABASE_WAIT_US = 25 * 1000000, /* a worker waits for the database at its start */
+    DATABASE_POLL_US = 50000
+};
 
 static int not_ready(const struct worker_boot *boot, wharf_str why)
 {

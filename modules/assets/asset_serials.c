@@ -5,7 +5,7 @@
 
 #include "assets.gen.h"
 
-enum { SERIAL_MAX = 128 };
+enum { SERIAL_MAX = 128 }; /* letters of a serial number */
 
 /* ---- sequences ---- */
 

@@ -74,7 +74,7 @@ static wharf_fetch_request ask_for(wharf_str url)
         .flags = WHARF_FETCH_TO_FILE,
         .redirects = 3,
         .max_bytes = batches_limits.file_mib * MIB,
-        .total_ms = 60000};
+        .total_ms = 60000}; /* a file from the web may take */
 }
 
 wharf_status upload_check_url(wharf_req *req, wharf_str url)

@@ -6,7 +6,10 @@
 #include "batches.gen.h"
 
 /* TAKE_UP_HOURS: longer than all tries of a job last. */
-enum { EARLY_TRIES = 5, TAKE_UP_HOURS = 9 };
+enum {
+    EARLY_TRIES = 5, /* runs that may die before the first item */
+    TAKE_UP_HOURS = 9 /* a batch without worker is looked for */
+};
 
 /* ---- taking it over ---- */
 

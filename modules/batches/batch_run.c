@@ -7,7 +7,11 @@
 #include "batches.h"
 #include "batches.gen.h"
 
-enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
+enum {
+    CONFLICT_TRIES = 5, /* of an item that lost a race */
+    SECOND_US = 1000000,
+    NOTE_US = SECOND_US / 2
+};
 
 /* ---- one chunk ---- */
 

@@ -39,14 +39,14 @@ extern const wharf_metrics_api *batches_metrics;
 #include "wharf/inline.h"
 
 enum {
-    CHUNK_ITEMS = 400,
-    CHUNK_BYTES = 1 << 20,
-    ITEM_BYTES = 256 * 1024,
-    ITEM_DEPTH = 16,
+    CHUNK_ITEMS = 400, /* items of one chunk */
+    CHUNK_BYTES = 1 << 20, /* bytes of one chunk */
+    ITEM_BYTES = 256 * 1024, /* bytes of one item */
+    ITEM_DEPTH = 16, /* levels of one item */
     INLINE_PARSE_BYTES = 10 * 1024 * 1024, /* mixed: a larger file is parsed in the background */
-    UPLOAD_HOURS = 24,
+    UPLOAD_HOURS = 24, /* a file is awaited */
     SHOWN_MAX = 1000, /* results and errors in an answer */
-    LINK_SECONDS = 900,
+    LINK_SECONDS = 900, /* a link to a file is good */
     CHUNK_TRIES = 2, /* then its items run one by one */
 };
 
@@ -400,7 +400,10 @@ wharf_status groups_rows(
 wharf_handler batches_cancel, batches_retry;
 
 /* ---- batch_csv.c ---- */
-enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512 };
+enum {
+    TEXT_BYTES = 32 * 1024,
+    COLUMNS_MAX = 512 /* columns of a file */
+};
 struct text { /* on its way into the blob store */
     wharf_req *req;
     wharf_blob_writer *writer;

@@ -14,8 +14,8 @@
 
 enum {
     SECOND_US = 1000000,
-    REVOKED_CHECK_US = 5 * 1000000,
-    TURN_US = 2 * 1000000,
+    REVOKED_CHECK_US = 5 * 1000000, /* between two looks at the key */
+    TURN_US = 2 * 1000000, /* one worker works before others get a turn */
     HELPERS = 2,
     HELPED_CHUNKS = 3
 };
@@ -30,8 +30,8 @@ enum {
 /* In processors. A batch with all its helpers, and who seals and sends what they wrote, may fill
  * four of them to the brim without anybody else's doing: then some hundredths are left. Where
  * others want as much there is nothing at all. */
-#define IDLE_TO_STAY 0.05
-#define IDLE_TO_COME 0.85
+#define IDLE_TO_STAY 0.05 /* share of idle processors at which helpers stay */
+#define IDLE_TO_COME 0.85 /* share of idle processors at which helpers come */
 
 int64_t monotonic_us(void)
 {

@@ -3,7 +3,7 @@
 #include "carriers.h"
 #include "carriers.gen.h"
 
-enum { NUMBERS_MAX = 1000 };
+enum { NUMBERS_MAX = 1000 }; /* numbers of one request */
 
 /* ---- tracking URLs ---- */
 

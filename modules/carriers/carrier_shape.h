@@ -11,7 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PATTERN_POSITIONS = 256, PATTERN_TEXT = 200, PATTERN_SUBJECT = 64, PATTERN_SYMBOLS = 128 };
+enum {
+    PATTERN_POSITIONS = 256, /* places of a pattern */
+    PATTERN_TEXT = 200,
+    PATTERN_SUBJECT = 64,
+    PATTERN_SYMBOLS = 128
+};
 
 struct positions { /* a set of places in the pattern, one per character that it can take */
     uint64_t w[PATTERN_POSITIONS / 64];

@@ -6,7 +6,7 @@
 #include "carriers.h"
 #include "carriers.gen.h"
 
-enum { FILE_MAX = 4 * 1024 * 1024 };
+enum { FILE_MAX = 4 * 1024 * 1024 }; /* bytes of the operator's file */
 
 const wharf_host *W;
 const wharf_org_directory_api *carriers_org;

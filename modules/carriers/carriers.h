@@ -23,7 +23,7 @@ enum {
     ROUTINGS_MAX = 4,
     LENGTHS_MAX = 8,
     SUPPRESSORS_MAX = 8,
-    CUSTOM_PROVIDERS = 50
+    CUSTOM_PROVIDERS = 50 /* own carriers of an organization */
 };
 enum confidence { CONFIDENCE_HIGH, CONFIDENCE_MEDIUM, CONFIDENCE_LOW };
 
@@ -124,7 +124,10 @@ wharf_status table_of(wharf_req *req, const struct table **ret);
 
 /* ---- detection (carrier_detect.c) ---- */
 
-enum { NUMBER_MAX = 64, CANDIDATES_MAX = 64 };
+enum {
+    NUMBER_MAX = 64, /* letters of a tracking number */
+    CANDIDATES_MAX = 64
+};
 enum reason {
     REASON_NONE,
     REASON_NO_MATCH,

@@ -9,7 +9,7 @@
 #include "contacts.h"
 #include "score.h"
 
-enum { PHONE_TAIL = 9 };
+enum { PHONE_TAIL = 9 }; /* last digits of phones that are compared */
 
 enum channel_kind {
     BY_NAME,

@@ -5,7 +5,10 @@
 #include "contacts.h"
 #include "wharf/ext/contacts.h"
 
-enum { PAGE = 100, PAGE_MAX = 1000 };
+enum {
+    PAGE = 100, /* children of a page */
+    PAGE_MAX = 1000 /* children of a page at most */
+};
 
 /* ---- GET /v1/groups/:id/children ---- */
 

@@ -9,7 +9,11 @@
 #include "contacts.gen.h"
 #include "contact_import.h"
 
-enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, ID_ROOM = 48 };
+enum {
+    AT_ONCE = 1000, /* rows of one set */
+    BYTES_AT_ONCE = 1 << 20,
+    ID_ROOM = 48
+};
 
 /* ---- writing ---- */
 

@@ -8,7 +8,12 @@
 
 #include "contacts.h"
 
-enum { ROWS_MAX = 25000, FILE_MAX = 25 * 1000 * 1000, COLUMNS_MAX = 512, WARNINGS_MAX = 32 };
+enum {
+    ROWS_MAX = 25000, /* rows of a file */
+    FILE_MAX = 25 * 1000 * 1000, /* bytes of a file */
+    COLUMNS_MAX = 512, /* columns of a file */
+    WARNINGS_MAX = 32 /* warnings of a file */
+};
 
 /* Uses of a column. */
 enum use {

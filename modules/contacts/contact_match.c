@@ -13,9 +13,9 @@
 
 enum {
     OTHERS_MAX = 100,
-    LIMIT_MAX = 25,
-    PARTIAL_FROM = 5000,
-    IGNORE_MAX = 100,
+    LIMIT_MAX = 25, /* candidates that are told */
+    PARTIAL_FROM = 5000, /* score, of 10,000, from which on it is a partial match */
+    IGNORE_MAX = 100, /* terms of name_ignore_terms */
     BOOKS = 32,
     LONG_BOOK = 20000,
     COUNT_US = 30000000

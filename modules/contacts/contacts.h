@@ -57,7 +57,10 @@ wharf_status contacts_merge_route(wharf_req *req, void *arg); /* merge.c */
  * another one (contact_notices.c). */
 wharf_status contact_settle_notices(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec);
 
-enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
+enum {
+    CHILDREN_MAX = 10000, /* members of a group */
+    GROUPS_MAX = 200 /* groups of a contact */
+};
 
 /* Ids of a JSON array of texts. */
 struct ids {

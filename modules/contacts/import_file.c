@@ -9,7 +9,13 @@
 #include "contact_import.h"
 #include "wharf/errors.h"
 
-enum { NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100, VALUE_MAX = 500 };
+enum {
+    NAME_MAX_LENGTH = 191, /* letters of a name */
+    EMAIL_MAX = 254, /* letters of an e-mail address */
+    ADDRESS_MAX = 512, /* letters of an address */
+    KEY_MAX = 100, /* letters of a key of metadata */
+    VALUE_MAX = 500 /* letters of a value of metadata */
+};
 
 /* ---- the file ---- */
 
@@ -51,7 +57,7 @@ wharf_status contact_file_open(struct reading *r, wharf_str url)
         .flags = WHARF_FETCH_TO_FILE,
         .redirects = 3,
         .max_bytes = FILE_MAX,
-        .total_ms = 60000};
+        .total_ms = 60000}; /* a file from the web may take */
     wharf_fetch *f;
     wharf_str type;
     wharf_status s;

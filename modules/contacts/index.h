@@ -8,7 +8,7 @@
 #include "contacts.h"
 #include "score.h"
 
-enum { CANDIDATES_MAX = 200 };
+enum { CANDIDATES_MAX = 200 }; /* contacts that are compared */
 
 /* Words of names, each with what it counts. */
 struct words {

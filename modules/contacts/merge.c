@@ -8,7 +8,12 @@
 #include "contacts.h"
 #include "wharf/ext/contacts.h"
 
-enum { FROM_MAX = 20, VALUES_MAX = (FROM_MAX + 1) * 6, SLOTS_MAX = 5, MOVERS_MAX = 32 };
+enum {
+    FROM_MAX = 20, /* contacts of one merge */
+    VALUES_MAX = (FROM_MAX + 1) * 6,
+    SLOTS_MAX = 5,
+    MOVERS_MAX = 32
+};
 
 /* ---- who has references ---- */
 

@@ -11,7 +11,10 @@
 #include "contact_names.h"
 #include "wharf/plugin.h"
 
-enum { TOKENS_MAX = 12, TOKEN_POINTS = 40 };
+enum {
+    TOKENS_MAX = 12, /* words of a name */
+    TOKEN_POINTS = 40
+};
 
 struct token {
     wharf_str text; /* in the text that was cleaned */

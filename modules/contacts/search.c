@@ -8,7 +8,7 @@
 #include "index.h"
 
 enum {
-    CONTAINING_MAX = 100,
+    CONTAINING_MAX = 100, /* rows that contain the words, of which scores are told */
     INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */,
     WORDS_MAX = 16
 };

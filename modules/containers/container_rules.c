@@ -6,7 +6,7 @@
 #include "containers.h"
 #include "containers.gen.h"
 
-enum { NUMBER_TRIES = 8 };
+enum { NUMBER_TRIES = 8 }; /* numbers that are tried until one is free */
 
 /* From check to written of one container's write: its history, and what is done to the shipments
  * once the row is there. */

@@ -22,9 +22,9 @@ extern const wharf_many_api *containers_many;
 
 enum {
     MEMBERS_MAX = 1000 /* shipments of a container */,
-    STATUS_CHANGES_MAX = 100,
-    UPDATES_SHOWN = 100,
-    POSITION_SECONDS = 30
+    STATUS_CHANGES_MAX = 100, /* of a container */
+    UPDATES_SHOWN = 100, /* newest lines that a container shows */
+    POSITION_SECONDS = 30 /* between two lines of positions alone */
 };
 
 extern const wharf_hooks containers_hooks, containers_location_hooks, containers_layout_hooks;

@@ -26,7 +26,7 @@ enum {
     PORT_MAX = 5,
     AGAIN_MS = 20, /* between two tries while the queue of a socket is full */
     SPARE_US = 1000000, /* before the request's deadline, for its answer */
-    RETRY_AFTER_S = 5
+    RETRY_AFTER_S = 5 /* clients wait when the scanner is away */
 };
 #define LIMIT_SAID "INSTREAM size limit exceeded."
 

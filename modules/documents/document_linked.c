@@ -4,7 +4,7 @@
 #include "documents.h"
 #include "documents.gen.h"
 
-enum { SHOWN_MAX = 200 };
+enum { SHOWN_MAX = 200 }; /* documents that a row shows */
 
 /* ---- _documents ---- */
 

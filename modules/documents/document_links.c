@@ -5,7 +5,10 @@
 #include "documents.h"
 #include "documents.gen.h"
 
-enum { LINKS_MAX = 100, DOCUMENTS_MAX = 1000 };
+enum {
+    LINKS_MAX = 100, /* links of one request */
+    DOCUMENTS_MAX = 1000 /* documents of a row */
+};
 
 /* A resource that the request names. */
 struct named {

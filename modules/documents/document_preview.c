@@ -11,10 +11,10 @@
 #include "documents.gen.h"
 
 enum {
-    WIDTH_MIN = 16,
-    WIDTH_MAX = 2000,
-    WIDTH_USUAL = 400,
-    HEIGHT_MAX = 4000,
+    WIDTH_MIN = 16, /* pixels */
+    WIDTH_MAX = 2000, /* pixels */
+    WIDTH_USUAL = 400, /* pixels, when none are asked for */
+    HEIGHT_MAX = 4000, /* pixels */
     KEPT_MAX = 8, /* pictures of a version */
     NUMBER_DIGITS = 9
 };

@@ -5,7 +5,7 @@
 #include "documents.gen.h"
 
 enum {
-    ORGANIZATIONS_AT_ONCE = 100,
+    ORGANIZATIONS_AT_ONCE = 100, /* of one run */
     STEP = 500, /* documents that are looked up at once */
     STEPS_MOST = 10 /* of one organization in one run; then it is the turn of the next */
 };

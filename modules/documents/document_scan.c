@@ -3,7 +3,7 @@
  * (docs/spec/05-documents-and-templates.md section 2). Leaves the scanner to document_clamd.c. */
 #include "documents.h"
 
-enum { SCANS_MAX = 8 };
+enum { SCANS_MAX = 8 }; /* scanners of plugins */
 typedef wharf_status scan_fn(
     wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 

@@ -3,7 +3,7 @@
 #include "documents.h"
 #include "documents.gen.h"
 
-enum { DUE_MOST = 500 };
+enum { DUE_MOST = 500 }; /* documents of one run */
 const char document_overdue_kind[] = "documents.overdue";
 
 /* Writes that nobody brought the bytes. */

@@ -13,10 +13,10 @@
 #include "documents.gen.h"
 
 enum {
-    FOUND_AT_ONCE = 100,
+    FOUND_AT_ONCE = 100, /* files of one run */
     RUN_S = 40, /* then the run ends; the rest is for the next */
     MISSES_MOST = 5, /* files that can't be read now, before a run ends */
-    TEXT_MAX = 1 << 20,
+    TEXT_MAX = 1 << 20, /* bytes of a file that are read */
     SCANNED_MAX = 10, /* pages that are pictures, of one document */
     SCAN_WIDTH = 1700, /* pixels: 200 an inch of a letter page */
     SCAN_HEIGHT = 4000

@@ -34,14 +34,14 @@ extern const wharf_token_api *documents_token;
 extern const wharf_many_api *documents_many;
 extern const wharf_hooks documents_document_hooks;
 
-#define INLINE_MAX   (40 * 1024 * 1024)
+#define INLINE_MAX   (40 * 1024 * 1024) /* bytes of a file inside a request */
 #define SECOND_US    1000000LL
 #define PUBLIC_NAMES "document" /* names of public documents in paths (wharf.token) */
 enum {
     UPLOAD_S = 3600, /* an upload_url is good for */
     REQUEST_S = 86400, /* bytes are awaited for; then the document is expired */
     KEPT_S = 30 * 86400, /* bytes of a deleted document are kept for */
-    VERSIONS_MAX = 50
+    VERSIONS_MAX = 50 /* versions of a document */
 };
 
 /* Bytes that were stored, with all that a version says of them. */

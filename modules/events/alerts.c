@@ -7,7 +7,11 @@
 #include "events.h"
 #include "events.gen.h"
 
-enum { HOUR_S = 3600, SHOWN_MAX = 50, KEY_MAX = 200 };
+enum {
+    HOUR_S = 3600, /* one mail of a kind to an address in */
+    SHOWN_MAX = 50, /* events that a mail lists */
+    KEY_MAX = 200
+};
 
 struct line {
     wharf_str address, resource, type;

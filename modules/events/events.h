@@ -15,12 +15,12 @@
 
 enum {
     TOKEN_SECONDS = 60, /* of the stream */
-    SUBSCRIBERS_MAX = 20,
-    VERIFY_HOURS = 72,
+    SUBSCRIBERS_MAX = 20, /* of an organization */
+    VERIFY_HOURS = 72, /* the link that verifies an address is good */
     PENDING_DAYS = 30, /* a subscriber who never verifies is deleted then */
-    RESENDS_A_DAY = 5,
-    REFUSALS_MAX = 3,
-    UNSUBSCRIBE_DAYS = 365,
+    RESENDS_A_DAY = 5, /* of that mail */
+    REFUSALS_MAX = 3, /* hard refusals in a row until it is bounced */
+    UNSUBSCRIBE_DAYS = 365, /* the link that ends mails is good */
 };
 #define TOKEN_KIND       "stream"
 #define VERIFY_KIND      "verify"

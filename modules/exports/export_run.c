@@ -11,11 +11,10 @@
 #include "exports.gen.h"
 
 enum {
-    RUNS_MOST = 3,
+    RUNS_MOST = 3, /* runs that a crash may end before the export fails */
     LINE_START = 1 << 16,
-    PIECE = 1 << 20,
-    NOTE_US = 500000,
-    DAY_S = 86400,
+    NOTE_US = 500000, /* between two notes of progress */
+    DAY_S = 86400, /* the files of an export are kept so long after its end */
     CANCELED = 1
 };
 
@@ -118,6 +117,12 @@ static wharf_status export_run_put(struct run *r, struct file *f, wharf_str text
     return s == WHARF_OK ? exports_blob->write(r->req, f->writer, text.p, text.n) : s;
 }
 
+/* Returns when the files of the export are erased. */
+static int64_t erased_us(const struct run *r)
+{
+    return W->req->now_us(r->req) + DAY_S * (int64_t)1000000;
+}
+
 static wharf_status finish_file(struct run *r, struct file *f, const char *suffix, const char *type)
 {
     wharf_str name = W->mem->format(r->req, "%s-%s%s", r->resource.p, r->id.p, suffix);
@@ -126,8 +131,7 @@ static wharf_status finish_file(struct run *r, struct file *f, const char *suffi
     f->writer = NULL;
     if (!w)
         return WHARF_OK;
-    return exports_blob->finish(
-        r->req, w, name, z(type), W->req->now_us(r->req) + DAY_S * (int64_t)1000000, &f->id);
+    return exports_blob->finish(r->req, w, name, z(type), erased_us(r), &f->id);
 }
 
 static void abort_file(struct run *r, struct file *f)
@@ -398,7 +402,7 @@ static wharf_status end_sql(struct run *r, bool good, const wharf_val *error, bo
         val_text_or_null(r->json_file.id), val_text_or_null(r->error_file.id),
         val_text_or_null(r->sanitized_file.id), r->total >= 0 ? val_int(r->total) : val_null(),
         val_int(rows), val_int(r->error_file.rows), val_int(r->sanitized_file.rows),
-        val_time(W->req->now_us(r->req))};
+        val_time(W->req->now_us(r->req)), val_time(erased_us(r))};
     const wharf_rows *done;
     wharf_status s = W->db->query(r->req, sql, args, sizeof(args) / sizeof(*args), &done);
 

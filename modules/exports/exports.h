@@ -24,7 +24,10 @@ extern const wharf_text_api *exports_text;
 
 #include "wharf/inline.h"
 
-enum { COLUMNS_MOST = 2000, PART = 500 };
+enum {
+    COLUMNS_MOST = 2000, /* columns of an export */
+    PART = 500
+};
 extern int64_t exports_rows_most; /* rows of one export: setting exports.rows */
 #define OPTIONS "options."
 

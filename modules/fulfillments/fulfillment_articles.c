@@ -4,7 +4,14 @@
 
 #include "fulfillments.gen.h"
 
-enum { LIST_MAX = 20, WORD_MAX = 50, NAME_MAX = 255, CODE_MAX = 20, ID_MAX = 64, LOT_MAX = 100 };
+enum {
+    LIST_MAX = 20,
+    WORD_MAX = 50,
+    NAME_MAX = 255, /* letters of a name */
+    CODE_MAX = 20,
+    ID_MAX = 64,
+    LOT_MAX = 100 /* letters of a lot number */
+};
 
 static const char *fulfillment_articles_article_path(wharf_req *req, size_t i, const char *member)
 {

@@ -4,7 +4,10 @@
 
 #include "fulfillments.gen.h"
 
-enum { ROWS_SHOWN = 100, ROWS_MOST = 1000 };
+enum {
+    ROWS_SHOWN = 100, /* rows of a page of the pick list */
+    ROWS_MOST = 1000 /* rows of a page at most */
+};
 
 /* ---- pick list ---- */
 

@@ -127,7 +127,7 @@ static wharf_status make_promises(wharf_req *req, const wharf_rows *rows, wharf_
 
 /* Most promises of one request: a receipt that a thousand orders wait for is no longer than that.
  * A job goes on with the others, in the same order. */
-enum { PROMISES_MOST = 500 };
+enum { PROMISES_MOST = 500 }; /* promises of one request; a job makes the others */
 
 /* Leaves the rest to a job behind the request. */
 static wharf_status serve_later(

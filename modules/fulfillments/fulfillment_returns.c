@@ -5,7 +5,7 @@
 
 #include "fulfillments.gen.h"
 
-enum { NOTE_MAX = 500 };
+enum { NOTE_MAX = 500 }; /* letters of a comment */
 
 /* One line of a return. */
 struct line {

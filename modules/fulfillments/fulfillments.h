@@ -33,7 +33,12 @@ extern const wharf_fulfillments_shipping_api fulfillments_shipping;
 /* 99,999,999,999.9999 */
 #define QUANTITY_MAX INT64_C(999999999999999)
 
-enum { LINES_MAX = 500, QTY_SCALE = 4, TEXT_MAX = 191, COMMENT_MAX = 2000 };
+enum {
+    LINES_MAX = 500, /* articles of one request, lines of a scan */
+    QTY_SCALE = 4,
+    TEXT_MAX = 191,
+    COMMENT_MAX = 2000 /* letters of a comment */
+};
 
 enum order_status {
     ORDER_CREATED,

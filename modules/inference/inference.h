@@ -47,7 +47,12 @@ extern const wharf_trackers_ops_api *inference_trackers;
 #define TRACK_TRIES   5 /* runs of the job that makes a tracker, after the first */
 #define TRACK_MS      5000 /* what a request waits for its tracker */
 #define READ_TRIES    20 /* the same of that which reads */
-enum { IMAGES_MAX = 4, GIVEN_MAX = 50, GIVEN_CHARS = 2000, LINK_S = 900 };
+enum {
+    IMAGES_MAX = 4, /* images of one request */
+    GIVEN_MAX = 50, /* barcodes that are sent for an image */
+    GIVEN_CHARS = 2000, /* letters of one of these */
+    LINK_S = 900 /* a link to an image is good */
+};
 
 /* ---- inference_place.c: the place where a label is read ---- */
 

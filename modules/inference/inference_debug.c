@@ -8,7 +8,9 @@
 
 #include "inference.gen.h"
 
-enum { COMPARE_MAX = 20, SEARCH_LIMIT_MAX = 25 };
+enum {
+    COMPARE_MAX = 20 /* readings of one comparison */
+};
 
 /* ---- search ---- */
 

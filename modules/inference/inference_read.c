@@ -7,7 +7,10 @@
 
 #include "inference.gen.h"
 
-enum { BUDGET_MS = 8000, LEFT_MS = 3000, SHIPPING_LABEL_FROM = 4500 };
+enum {
+    BUDGET_MS = 8000, /* a picture may take */
+    LEFT_MS = 3000
+};
 
 /* ---- whose number is it ---- */
 

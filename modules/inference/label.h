@@ -85,7 +85,11 @@ struct label_code {
     uint32_t source; /* enum label_source */
 };
 
-enum { LABEL_TAGS_MAX = 16, LABEL_REFERENCES_MAX = 50, LABEL_TEXT_MAX = 32 << 10 };
+enum {
+    LABEL_TAGS_MAX = 16, /* tags of a label */
+    LABEL_REFERENCES_MAX = 50, /* references of a label */
+    LABEL_TEXT_MAX = 32 << 10 /* bytes of the text that is kept */
+};
 
 struct label {
     struct label_fact tracking_number, provider_id;

@@ -6,8 +6,8 @@
 #include "label_inside.h"
 
 enum { /* tenths of the height of a line */
-    BLOCK_GAP = 12,
-    BLOCK_LEFT = 15,
+    BLOCK_GAP = 12, /* between lines of a block, in tenths of their height */
+    BLOCK_LEFT = 15, /* between left edges of these, in tenths of their height */
     BLOCK_INDENT = 40, /* behind the first line */
     BLOCK_BEHIND_CAPTION = 110, /* to the right of a caption that stands alone */
     BLOCK_BELOW_CAPTION = 30,

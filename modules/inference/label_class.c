@@ -15,11 +15,11 @@ enum { /* per 10,000 */
     SCORE_POSTAL_ALONE = 1400,
     SCORE_SENDER = 500,
     SCORE_WORDS = 1000,
-    SCORE_IS_LABEL = 4500,
+    SCORE_IS_LABEL = 4500, /* of 10,000, from which on a picture is a label */
     READABLE = 60, /* confidence of a word, of 100 */
     FULL_PAGE_LINES = 35,
     FULL_PAGE_HEIGHT = 22, /* per 1,000 of the picture: letters of a page are lower */
-    MANY_LINES = 60,
+    MANY_LINES = 60, /* lines of a page that is no label */
     SPREAD = 35, /* per 100 of the height of lines */
     ITEM_WORDS = 2
 };

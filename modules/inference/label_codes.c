@@ -3,7 +3,7 @@
  * numbers to label_number.c, messages to label_envelope.c and label_gs1.c. */
 #include "label_inside.h"
 
-enum { CODE_SURE = 970, CODE_ALONE = 900, REQUEST_LESS = 20, VALUE_MAX = 191 };
+enum { CODE_SURE = 970, REQUEST_LESS = 20, VALUE_MAX = 191 };
 
 const char *label_country_of(uint32_t numeric)
 {

@@ -2,7 +2,12 @@
  * people and of businesses, phones, addresses of mail. See label_inside.h. */
 #include "label_inside.h"
 
-enum { PERSON_WORDS = 4, PHONE_LEAST = 7, PHONE_MOST = 15, EMAIL_MOST = 254 };
+enum {
+    PERSON_WORDS = 4,
+    PHONE_LEAST = 7, /* digits of a phone */
+    PHONE_MOST = 15, /* digits of a phone */
+    EMAIL_MOST = 254
+};
 
 bool label_is_phone(wharf_str text)
 {

@@ -10,7 +10,7 @@
 #include "integrations.h"
 
 enum {
-    WEBHOOK_ID_MAX = 255,
+    WEBHOOK_ID_MAX = 255, /* letters of an id that senders give */
     REFUSED_KEPT = 100, /* refused requests of an integration in an hour whose bodies are kept */
 };
 

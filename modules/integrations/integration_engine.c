@@ -16,13 +16,13 @@
 enum {
     IN_FLIGHT_MOST = 200, /* requests of one engine */
     EACH_MOST = 20, /* of one integration, over all engines */
-    CLAIM_MOST = 100,
+    CLAIM_MOST = 100, /* requests that are claimed at once */
     WAIT_MS = 1000,
     FULL_WAIT_MS = 100, /* until integrations that had as many as they may are asked again */
     GRACE_US = 10000000, /* for running requests when the server ends */
-    CONNECT_MS = 5000,
-    TOTAL_MS = 15000,
-    ANSWER_BYTES = 64 * 1024,
+    CONNECT_MS = 5000, /* until the connection stands */
+    TOTAL_MS = 15000, /* one request */
+    ANSWER_BYTES = 64 * 1024, /* bytes of an answer that are read */
     HEADERS_MAX = 26,
     REFERENCE_MAX = 64,
 };

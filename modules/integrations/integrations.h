@@ -31,8 +31,7 @@ extern wharf_plugin *int_self;
 
 enum {
     INTEGRATIONS_MAX = 50, /* of an organization */
-    SECRETS_MAX = 20, /* of an integration */
-    INCOMING_BYTES = 1024 * 1024,
+    SECRETS_MAX = 20 /* of an integration */
 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)

@@ -4,7 +4,7 @@
 
 #include "items.gen.h"
 
-enum { TASKS_LISTED = 20 };
+enum { TASKS_LISTED = 20 }; /* tasks of an audit in lists */
 
 enum column { /* of audit_shown.sql */
     AT_AUDIT,

@@ -18,8 +18,8 @@ struct bom_stock { /* sorted by id */
 };
 
 /* Reads what is available of items at a location; an item may be named twice. */
-wharf_status bom_stock_read(wharf_req *req, const wharf_str *items, size_t n, wharf_str location,
-    struct bom_stock *ret);
+wharf_status bom_stock_read(
+    wharf_req *req, const wharf_str *items, size_t n, wharf_str location, struct bom_stock *ret);
 /* Returns what is there of an item; one without stock that is not in the list. */
 const struct bom_stock_item *bom_stock_of(const struct bom_stock *stock, wharf_str item);
 /* Returns the most that can be built of a version with its components as they are there. */
@@ -39,7 +39,7 @@ wharf_status bom_take_quantity(wharf_req *req, int64_t absent, int64_t *ret);
 
 /* ---- bom_levels.c: what a version is made of, over all levels ---- */
 
-enum { BOM_ITEMS_MAX = 20000 };
+enum { BOM_ITEMS_MAX = 20000 }; /* items of one explosion */
 
 struct bom_link { /* a component in the tree */
     size_t to; /* node */
@@ -81,8 +81,8 @@ wharf_status bom_tree_stock(wharf_req *req, struct bom_tree *tree, wharf_str loc
  * used first (section 10.3). need[i] is what is used of a node, build[i] what is built of it, 0 or
  * more; both have room for tree->n. Returns false when it is not possible; then missing[i], if it
  * is not NULL, is what a node lacks that can't be built. */
-bool bom_tree_plan(const struct bom_tree *tree, int64_t quantity, int64_t *need, int64_t *build,
-    int64_t *missing);
+bool bom_tree_plan(
+    const struct bom_tree *tree, int64_t quantity, int64_t *need, int64_t *build, int64_t *missing);
 /* Reckons the most that can be built at a location when parts that have an active default bill
  * are built first. */
 wharf_status bom_levels_most(

@@ -7,7 +7,12 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { ID_MAX = 64, REFERENCE_MAX = 100, NOTES_MAX = 500, POSITION_MAX = 1000000 };
+enum {
+    ID_MAX = 64,
+    REFERENCE_MAX = 100, /* letters */
+    NOTES_MAX = 500, /* letters */
+    POSITION_MAX = 1000000 /* the highest position */
+};
 
 /* ---- the members of one component ---- */
 

@@ -9,7 +9,10 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { VERSIONS_SHOWN = 25, VERSIONS_MOST = 1000 };
+enum {
+    VERSIONS_SHOWN = 25, /* versions of a page */
+    VERSIONS_MOST = 1000 /* versions of a page at most */
+};
 
 /* Reads the bill that the path names; 404 when there is none, or it is of another item. */
 static wharf_status bom_of_path(wharf_req *req, struct bom_made *ret)

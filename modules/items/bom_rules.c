@@ -7,7 +7,10 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { ACTIVE_MAX = 50, DEPTH_MAX = 50 };
+enum {
+    ACTIVE_MAX = 50, /* active bills of an item */
+    DEPTH_MAX = 50 /* levels of bills */
+};
 
 /* A write that these rules make by themselves. */
 struct bom_change {

@@ -8,7 +8,11 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { USED_SHOWN = 25, USED_MOST = 1000, LINK_ITEM = -1 };
+enum {
+    USED_SHOWN = 25, /* rows of a page */
+    USED_MOST = 1000, /* rows of a page at most */
+    LINK_ITEM = -1
+};
 
 struct used_link {
     int64_t to; /* the default bill of a component, or LINK_ITEM: the item that is asked about */

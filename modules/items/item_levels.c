@@ -6,7 +6,10 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { NOTE_MAX = 500, LOT_MAX = 100 };
+enum {
+    NOTE_MAX = 500, /* letters of a note */
+    LOT_MAX = 100 /* letters of a lot number */
+};
 
 static const struct {
     const char *name, *former;

@@ -6,7 +6,10 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { PACKINGS_MAX = 100, SENT_MAX = 20 };
+enum {
+    PACKINGS_MAX = 100, /* transactional units of an item, inactive ones too */
+    SENT_MAX = 20 /* transactional units of one request */
+};
 
 struct packing { /* one transactional unit */
     wharf_str id, name, uom;

@@ -6,7 +6,7 @@
 
 #include "items.gen.h"
 
-enum { MOVEMENTS_TOLD = 100 };
+enum { MOVEMENTS_TOLD = 100 }; /* movements that an event has */
 
 struct group_of {
     wharf_str item, group;

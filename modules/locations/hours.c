@@ -6,7 +6,13 @@
 
 #include "wharf/civil.h"
 
-enum { DAYS = 7, RANGES = 6, DAY_MINUTES = 24 * 60, OPEN = 9 * 60, CLOSE = 17 * 60 };
+enum {
+    DAYS = 7,
+    RANGES = 6, /* opening times of one day */
+    DAY_MINUTES = 24 * 60,
+    OPEN = 9 * 60, /* minute of the day, by default */
+    CLOSE = 17 * 60 /* minute of the day, by default */
+};
 
 static const char *const day_names[DAYS] = {
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};

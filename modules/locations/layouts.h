@@ -4,7 +4,11 @@
 
 #include "locations.h"
 
-enum { DEPTH_MAX = 10, CHILDREN_MAX = 1000, BATCH_MAX = 400 };
+enum {
+    DEPTH_MAX = 10, /* levels of layouts */
+    CHILDREN_MAX = 1000, /* layouts under one */
+    BATCH_MAX = 400 /* layouts of one request */
+};
 
 /* Returns the hex SHA-256 of what a client set of a layout; position as a number, metadata as its
  * object (or NULL). */

@@ -6,7 +6,12 @@
 #include "manifests.gen.h"
 #include "wharf/errors.h"
 
-enum { NUMBER_MAX = 191, COMMENT_MAX = 2000, SERIALS_MAX = 500, TAGS_MAX = 50 };
+enum {
+    NUMBER_MAX = 191, /* letters of a number */
+    COMMENT_MAX = 2000, /* letters of a comment */
+    SERIALS_MAX = 500, /* serial numbers of a line */
+    TAGS_MAX = 50 /* tags of a line */
+};
 
 static const struct line_member article_members[] = {{"item_id", MEMBER_TEXT, 64, NULL, NULL},
     {"sku", MEMBER_TEXT, 400, NULL, NULL}, {"gtin", MEMBER_TEXT, 14, NULL, NULL},

@@ -6,7 +6,7 @@
 #include "manifests.gen.h"
 #include "wharf/errors.h"
 
-enum { ASSETS_MAX = 500 };
+enum { ASSETS_MAX = 500 }; /* assets of a line */
 
 bool assets_are_there(wharf_req *req)
 {

@@ -26,7 +26,12 @@ extern const wharf_many_api *manifests_many;
 extern const wharf_contacts_match_api *manifests_contacts; /* or NULL */
 extern const wharf_parcels_ops_api *manifests_parcels; /* or NULL */
 
-enum { QUANTITY_SCALE = 4, LINES_MAX = 2000, CONTAINERS_MAX = 200, CONTAINER_LINES_MAX = 500 };
+enum {
+    QUANTITY_SCALE = 4,
+    LINES_MAX = 2000, /* articles of a manifest */
+    CONTAINERS_MAX = 200, /* parcels of a manifest */
+    CONTAINER_LINES_MAX = 500 /* articles of a parcel */
+};
 
 /* ---- manifest_status.c ---- */
 enum manifest_status {

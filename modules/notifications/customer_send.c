@@ -10,7 +10,10 @@
 
 #include "notifications.gen.h"
 
-enum { WAIT_FIRST_S = 30, WAIT_MOST_S = 7200 };
+enum {
+    WAIT_FIRST_S = 30, /* before the second try; doubled */
+    WAIT_MOST_S = 7200 /* longest wait */
+};
 
 /* A mail that is sent now. */
 struct sending {

@@ -13,7 +13,10 @@
 #define LINK     "/v1/notifications/opt-out"
 #define OPT_KIND "opt_out"
 
-enum { SUBJECT_MAX = 200, LANGUAGES_MAX = 5, PERSON_ROOM = 64 };
+enum {
+    SUBJECT_MAX = 200, /* letters of a subject */
+    PERSON_ROOM = 64
+};
 
 extern const wharf_contacts_notices_api *customers_contacts; /* or NULL: nobody is told */
 extern const wharf_draw_api *customers_draw;

@@ -4,7 +4,7 @@
 
 #include "notifications.gen.h"
 
-#define ADDRESSES_MOST 20
+#define ADDRESSES_MOST 20 /* phones and browsers of a user */
 
 /* ---- who may ---- */
 

@@ -10,11 +10,11 @@
 #include "user_push.h"
 
 enum {
-    RUNNING_MOST = 200,
+    RUNNING_MOST = 200, /* pushes under way */
     CLAIM_MOST = 50,
     LOOK_MS = 1000,
     AWAY_MS = 500,
-    TTL_S = 86400,
+    TTL_S = 86400, /* a service keeps a push for a device that is off */
     DATA_MOST = 5
 };
 #define END_US 10000000LL

@@ -4,8 +4,6 @@
 #include "org.h"
 #include "org.gen.h"
 
-enum { ARRAY_OVERHEAD = 3 };
-
 static wharf_val org_directory_live(wharf_req *req)
 {
     return val_text(keys->caller(req)->live_organization);

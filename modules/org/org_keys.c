@@ -6,7 +6,7 @@
 #include "org.gen.h"
 #include "org.h"
 
-enum { OVERLAP_DEFAULT_S = 86400 };
+enum { OVERLAP_DEFAULT_S = 86400 }; /* a rotated key goes on beside its successor */
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 

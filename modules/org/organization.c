@@ -6,7 +6,7 @@
 #include "org.gen.h"
 #include "org.h"
 
-enum { FIRST_KEY_MINUTES = 15 };
+enum { FIRST_KEY_MINUTES = 15 }; /* the key of a new organization is good */
 
 /* ---- the row ---- */
 

@@ -7,7 +7,12 @@
 
 #include "phone_number.h"
 
-enum { PHONE_MIN = 7, PHONE_MAX = 15, EXTENSION_MAX = 11, TEXT_ROOM = 160 };
+enum {
+    PHONE_MIN = 7, /* digits of a phone */
+    PHONE_MAX = 15, /* digits of a phone */
+    EXTENSION_MAX = 11, /* digits of an extension */
+    TEXT_ROOM = 160
+};
 
 /* ---- what people write ---- */
 

@@ -7,7 +7,11 @@
 #include "parcels.gen.h"
 #include "wharf/errors.h"
 
-enum { LINES_MAX = 500, QTY_SCALE = 4, COMMENT_MAX = 2000 };
+enum {
+    LINES_MAX = 500, /* lines of a parcel */
+    QTY_SCALE = 4,
+    COMMENT_MAX = 2000 /* letters of a comment */
+};
 
 static const char *const texts[] = {"sku", "gtin", "name", "comment"};
 static const struct {

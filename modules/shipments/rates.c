@@ -3,7 +3,12 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
-enum { RATE_MINUTES = 15, REFUND_DAYS = 14, REFUND_MINUTES_ON_DEMAND = 5, NUMBER_TRIES = 8 };
+enum {
+    RATE_MINUTES = 15, /* a quote can be bought */
+    REFUND_DAYS = 14, /* a label can be refunded */
+    REFUND_MINUTES_ON_DEMAND = 5, /* of on-demand rates */
+    NUMBER_TRIES = 8 /* numbers that are tried until one is free */
+};
 
 static int64_t rates_whole(const wharf_json *object, const char *key)
 {

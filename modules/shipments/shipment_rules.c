@@ -111,7 +111,11 @@ static void settle_weight(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, SHIPMENT_WEIGHT, val_decimal(sum, 4));
 }
 
-enum { CUSTOMS_BYTES = 64 * 1024, TIMEOUT_LEAST = 500, TIMEOUT_MOST = 20000 };
+enum {
+    CUSTOMS_BYTES = 64 * 1024, /* bytes of customs */
+    TIMEOUT_LEAST = 500, /* milliseconds that providers get */
+    TIMEOUT_MOST = 20000 /* milliseconds that providers get */
+};
 
 /* Checks that what is kept as it was sent has a size, and what is read of options has a form. */
 static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)

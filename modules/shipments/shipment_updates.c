@@ -6,7 +6,11 @@
 #include "wharf/errors.h"
 #include "wharf/moment.h"
 
-enum { COMMENT_MAX = 2000, IMAGES_MAX = 10, ID_LENGTH = 191 };
+enum {
+    COMMENT_MAX = 2000, /* letters of a comment */
+    IMAGES_MAX = 10, /* images of an update */
+    ID_LENGTH = 191
+};
 
 static wharf_status shipment_updates_bad(
     wharf_req *req, const char *path, const char *member, const char *message)

@@ -33,7 +33,11 @@ extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
 extern const wharf_fulfillments_shipping_api *shipments_orders; /* or NULL */
 extern wharf_plugin *shipments_self;
 
-enum { HISTORY_SHOWN = 100, HISTORY_MOST = 1000, UPDATES_MOST = 100 };
+enum {
+    HISTORY_SHOWN = 100, /* newest lines that a shipment shows */
+    HISTORY_MOST = 1000, /* lines of a shipment */
+    UPDATES_MOST = 100 /* updates of one request */
+};
 #define MINUTE_US 60000000LL
 #define DAY_US    (24 * 60 * MINUTE_US)
 

@@ -3,7 +3,10 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { CLAIM_MAX = 16, WAIT_MAX = 55, SPOOLED = 8, LINK_S = 3600 };
+enum {
+    CLAIM_MAX = 16, /* jobs of one claim */
+    LINK_S = 3600 /* the link to a document is good */
+};
 
 /* ---- which ---- */
 

@@ -5,7 +5,7 @@
 
 #include "print_job_plan.h"
 
-enum { RANGES_MAX = 1000 };
+enum { RANGES_MAX = 1000 }; /* ranges of pages */
 
 wharf_str wish_text(const struct plan *p, const char *key)
 {

@@ -22,13 +22,13 @@
 #define QUEUE_MAX 10000 /* jobs that may wait at a station */
 
 enum {
-    DOCUMENT_MAX = 25 << 20,
-    IMAGE_MAX = 10000000,
+    DOCUMENT_MAX = 25 << 20, /* bytes of a document */
+    IMAGE_MAX = 10000000, /* bytes of an image that is fetched */
     QUEUE_NEAR = QUEUE_MAX - 1000,
-    LEASE_S = 120,
-    HEARTBEAT_S = 30,
-    LATE_S = 86400,
-    EXPIRE_S = 86400,
+    LEASE_S = 120, /* a claim holds a job */
+    HEARTBEAT_S = 30, /* between two heartbeats of a station */
+    LATE_S = 86400, /* a late report is taken */
+    EXPIRE_S = 86400, /* a job expires, when it does not say */
 };
 
 extern const wharf_blob_api *print_blob;

@@ -5,7 +5,12 @@
 
 #include "push.h"
 
-enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS = 100 };
+enum {
+    CONNECT_MS = 5000, /* until the connection stands */
+    TOTAL_MS = 15000, /* one push */
+    ANSWER_MAX = 65536,
+    HOST_TRANSFERS = 100
+};
 
 /* ---- what is sent ---- */
 

@@ -10,14 +10,14 @@
 #include "wharf/hash.h"
 
 enum {
-    RUNNING_MOST = 200,
+    RUNNING_MOST = 200, /* pushes under way */
     CLAIM_MOST = 50,
     LOOK_MS = 1000,
     AWAY_MS = 500,
-    FIRST_WAIT_MS = 1000,
-    LAST_WAIT_MS = 60000
+    FIRST_WAIT_MS = 1000, /* before the second try; doubled */
+    LAST_WAIT_MS = 60000 /* longest wait */
 };
-#define TRY_FOR_US 600000000LL
+#define TRY_FOR_US 600000000LL /* a push is tried */
 #define END_US     10000000LL
 
 struct pusher {

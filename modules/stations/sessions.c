@@ -3,7 +3,7 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { MISSED_MAX = 3, DETAIL_MAX = 32, CHANNEL_TEXT = 80, HELLO_TEXT = 120, EVENT_EVERY_S = 10 };
+enum { DETAIL_MAX = 32, CHANNEL_TEXT = 80, HELLO_TEXT = 120 };
 
 /* The context of writes of a station's status by the server: why. */
 static const char cause_kind[] = "stations.cause";

@@ -45,9 +45,9 @@ static wharf_status write_url(wharf_req *req, wharf_str url, wharf_blob_writer *
         .flags = WHARF_FETCH_TO_FILE | WHARF_FETCH_GZIP,
         .redirects = 3,
         .max_bytes = DOCUMENT_MAX,
-        .connect_ms = 10 * SECONDS,
-        .first_byte_ms = 10 * SECONDS,
-        .total_ms = 20 * SECONDS};
+        .connect_ms = 10 * SECONDS, /* until the connection stands */
+        .first_byte_ms = 10 * SECONDS, /* until the first byte */
+        .total_ms = 20 * SECONDS}; /* a document from the web may take */
     char look[LOOK];
     wharf_fetch *f;
     wharf_str type;

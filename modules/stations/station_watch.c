@@ -6,7 +6,12 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { LOOK_EVERY_S = 1, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30 };
+enum {
+    LOOK_EVERY_S = 1, /* between two looks */
+    BATCH = 200, /* jobs of one look */
+    FORGET_EVERY_S = 3600, /* between two rounds that remove old rows */
+    REROUTE_EVERY_S = 30 /* between two looks for jobs that are stranded */
+};
 
 struct finding {
     wharf_str organization, id, kind;

@@ -5,7 +5,10 @@
 #include "support.h"
 #include "wharf/errors.h"
 
-enum { NAME_CHARS = 255, TYPE_CHARS = 127 };
+enum {
+    NAME_CHARS = 255, /* letters of a file's name */
+    TYPE_CHARS = 127
+};
 
 /* ---- what the body says ---- */
 

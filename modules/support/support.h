@@ -9,10 +9,10 @@
 #include "wharf/service/token.h"
 
 enum {
-    ATTACHMENTS_MAX = 10,                    /* of one request of the API */
-    ATTACHMENT_BYTES = 25 * 1024 * 1024,
+    ATTACHMENTS_MAX = 10, /* of one request of the API */
+    ATTACHMENT_BYTES = 25 * 1024 * 1024, /* bytes of one file */
     UPLOAD_SECONDS = 15 * 60, /* an upload link lives so long, and the mail waits so long for it */
-    LINK_DAYS = 30,                          /* links in mails */
+    LINK_DAYS = 30, /* links in mails */
 };
 #define TOKEN_KIND "attachment"
 

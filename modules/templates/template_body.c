@@ -4,7 +4,10 @@
 #include "templates.h"
 #include "templates.gen.h"
 
-enum { DATA_MAX = 2 << 20, MARGIN_USUAL = 18 };
+enum {
+    DATA_MAX = 2 << 20, /* bytes of data */
+    MARGIN_USUAL = 18 /* points, when none are sent */
+};
 
 /* ---- elements ---- */
 

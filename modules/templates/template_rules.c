@@ -4,7 +4,10 @@
 #include "templates.h"
 #include "templates.gen.h"
 
-enum { VERSIONS_KEPT = 20, BUILTIN_MAX = 32 };
+enum {
+    VERSIONS_KEPT = 20, /* versions of a template */
+    BUILTIN_MAX = 32
+};
 static const char status_kind[] = "templates.status"; /* of a write that sets only the status */
 static const char data_text[] = "template_data";
 

@@ -6,7 +6,12 @@
 #include "templates.h"
 #include "templates.gen.h"
 
-enum { AT_ONCE = 8, SECONDS = 1000, DOCUMENTS_MAX = 100, SOURCES_MAX = DOCUMENTS_MAX + IMAGES_MAX };
+enum {
+    AT_ONCE = 8, /* images that are fetched at a time */
+    SECONDS = 1000,
+    DOCUMENTS_MAX = 100, /* documents of one drawing */
+    SOURCES_MAX = DOCUMENTS_MAX + IMAGES_MAX
+};
 #define BYTES_MAX ((size_t)WHARF_DRAW_BYTES_MAX)
 
 struct use { /* of a source, by an element */
@@ -179,9 +184,9 @@ static wharf_status fetch_some(wharf_req *req, struct loading *l, const size_t *
             .flags = WHARF_FETCH_GZIP,
             .redirects = 3,
             .max_bytes = IMAGE_BYTES_MAX,
-            .connect_ms = 10 * SECONDS,
-            .first_byte_ms = 10 * SECONDS,
-            .total_ms = 20 * SECONDS};
+            .connect_ms = 10 * SECONDS, /* until the connection stands */
+            .first_byte_ms = 10 * SECONDS, /* until the first byte */
+            .total_ms = 20 * SECONDS}; /* an image from the web may take */
 
         s = templates_fetch->start(req, &ask, &running[started]);
     }

@@ -1,7 +1,7 @@
 /* template_walk.c - goes through the elements of a body, at every depth (spec 05 section 9.3). */
 #include "templates.h"
 
-enum { DEPTH_MAX = 32 };
+enum { DEPTH_MAX = 32 }; /* elements inside of each other */
 
 struct walk {
     wharf_req *req;

@@ -31,8 +31,15 @@ extern const wharf_token_api *templates_token;
 extern wharf_plugin *templates_self;
 extern const wharf_str templates_manifest_text;
 
-enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000 };
-enum { FONTS_MAX = 8, FONT_BYTES_MAX = 10 << 20 };
+enum {
+    POINTS = 72,
+    IMAGES_MAX = 50, /* images of one drawing from the web */
+    IMAGE_BYTES_MAX = 10000000 /* bytes of one */
+};
+enum {
+    FONTS_MAX = 8, /* fonts of one drawing */
+    FONT_BYTES_MAX = 10 << 20 /* bytes of one */
+};
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 

@@ -25,7 +25,11 @@ extern const wharf_keys_api *trackers_keys;
 extern const wharf_inference_ops_api *trackers_inference; /* or NULL */
 extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
-enum { LEGS_MAX = 25, SHOWN = 100, LOGS_MOST = 1000 };
+enum {
+    LEGS_MAX = 25, /* legs of a tracker */
+    SHOWN = 100, /* newest updates that a tracker shows */
+    LOGS_MOST = 1000 /* rows of a page of its log */
+};
 
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;

@@ -10,7 +10,7 @@ enum {
     GONE = 410, /* status of a receiver that wants nothing more */
     HEADERS_FIXED = 12,
     HEADERS_MAX = HEADERS_FIXED + 20,
-    CONNECT_MS = 5000,
+    CONNECT_MS = 5000, /* until the connection stands */
     ENDPOINT_TRANSFERS = 1000
 };
 

@@ -3,7 +3,10 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500 };
+enum {
+    RECOVER_MOST = 1000000, /* events of one recovery */
+    CHUNK = 500
+};
 
 /* ---- resend ---- */
 

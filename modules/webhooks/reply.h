@@ -9,9 +9,9 @@
 #include "wharf/plugin.h"
 
 enum {
-    REPLY_PAUSE_MIN_MS = 1000,
-    REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000,
-    REPLY_LATER_MAX_MS = 3600 * 1000
+    REPLY_PAUSE_MIN_MS = 1000, /* a 429 pauses */
+    REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000, /* a 429 pauses at most */
+    REPLY_LATER_MAX_MS = 3600 * 1000 /* Retry-After of other answers counts at most */
 };
 
 /* Reads the pause that a 429 asks for: the first usable of Retry-After, RateLimit-Reset,

@@ -9,7 +9,11 @@
 #include "webhook_schedule.h"
 #include "webhooks.h"
 
-enum { HEADER_NAMES_MAX = 20, HEADER_NAME = 64, HEADER_VALUE = 1024 };
+enum {
+    HEADER_NAMES_MAX = 20, /* own headers of a webhook */
+    HEADER_NAME = 64, /* letters of a name */
+    HEADER_VALUE = 1024 /* letters of a value */
+};
 
 /* ---- lists ---- */
 

@@ -15,7 +15,7 @@
 enum {
     WAIT_US = 1000000,
     /* for running requests, and what is to be told of them, when the server ends */
-    GRACE_US = 10000000,
+    GRACE_US = 10000000, /* requests get at the end */
 };
 
 void engine_ask_for_care(

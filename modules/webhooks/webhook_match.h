@@ -8,7 +8,10 @@
 
 #include "wharf/service/events.h"
 
-enum { FILTER_MAX = 10, FILTER_PATH_MAX = 200 };
+enum {
+    FILTER_MAX = 10, /* conditions of a filter */
+    FILTER_PATH_MAX = 200 /* letters of a path */
+};
 
 /* Tells whether the location is one of these. locations: array of ids, or NULL for all; an event
  * without location is met by all only. */

@@ -8,7 +8,7 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-enum { SUSPEND_MAX_DAYS = 7 };
+enum { SUSPEND_MAX_DAYS = 7 }; /* a webhook can be suspended */
 
 const char hooks_call_kind[] = "webhooks.call";
 

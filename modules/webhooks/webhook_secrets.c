@@ -3,7 +3,7 @@
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
-enum { EXPIRE_DEFAULT_S = 86400 };
+enum { EXPIRE_DEFAULT_S = 86400 }; /* an old secret signs on */
 
 wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, struct secrets *ret)
 {

@@ -20,10 +20,10 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 
 enum {
     WEBHOOKS_MAX = 50, /* of an organization */
-    OLD_SECRETS_MAX = 5,
+    OLD_SECRETS_MAX = 5, /* old secrets that sign */
     BODY_KEPT = 16 * 1024, /* of an answer */
-    BODY_READ = 64 * 1024,
-    URL_BYTES = 2048,
+    BODY_READ = 64 * 1024, /* bytes of an answer that are read */
+    URL_BYTES = 2048, /* bytes of a URL */
 };
 #define SECOND_US 1000000LL
 #define MINUTE_US (60 * SECOND_US)

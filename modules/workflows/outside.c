@@ -6,7 +6,13 @@
 #include "workflows.h"
 #include "wharf/errors.h"
 
-enum { LOCK_NAME_MAX = 200, TTL_MS = 30000, TTL_MOST_MS = 120000, STEP_MS = 50, NAP_MS = 500 };
+enum {
+    LOCK_NAME_MAX = 200, /* bytes of a lock's name */
+    TTL_MS = 30000, /* a lock is held, when it does not say */
+    TTL_MOST_MS = 120000, /* a lock is held at most */
+    STEP_MS = 50,
+    NAP_MS = 500
+};
 
 int64_t run_clock_us(void)
 {

@@ -7,7 +7,10 @@
 #include "workflows.gen.h"
 #include "workflows.h"
 
-enum { IO_MAX = 1 << 20, SECRET_MIN = 6 };
+enum {
+    IO_MAX = 1 << 20, /* bytes of one recording */
+    SECRET_MIN = 6
+};
 
 bool recording_wanted(const struct code *c)
 {

@@ -7,7 +7,11 @@
 #include "workflows.h"
 #include "workflows.gen.h"
 
-enum { ITEMS_MAX = 2000, TOKEN_DAYS = 30, DAY_US_PER_S = 1000000 };
+enum {
+    ITEMS_MAX = 2000, /* workflows of one answer */
+    TOKEN_DAYS = 30, /* a token of a sync is good */
+    DAY_US_PER_S = 1000000
+};
 
 struct asked_for {
     bool draft, since;

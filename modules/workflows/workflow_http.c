@@ -6,7 +6,7 @@
 #include "workflows.h"
 #include "workflows.gen.h"
 
-enum { HEADERS_SENT_MAX = 50 };
+enum { HEADERS_SENT_MAX = 50 }; /* headers of an answer */
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 

@@ -14,7 +14,7 @@
 enum {
     JOBS_AT_ONCE = 8, /* asked for when runs are added */
     CLAIM_FIRST = 8,
-    CLAIM_MOST = 128,
+    CLAIM_MOST = 128, /* runs that are claimed at once */
     WAITS_MOST = 32,
     MILLISECOND_US = 1000, /* due times are kept in milliseconds, rounded */
 };

@@ -9,7 +9,11 @@
 
 #include "wharf/secrets.h"
 
-enum { SECRETS_MAX = 50, SECRET_BYTES = 8192, HIDDEN_MIN = 6 };
+enum {
+    SECRETS_MAX = 50, /* secrets of a workflow */
+    SECRET_BYTES = 8192, /* bytes of one */
+    HIDDEN_MIN = 6
+};
 
 struct secret {
     struct secret *next;

@@ -41,20 +41,20 @@ extern uint32_t flow_public_rate;
 #include "wharf/inline.h"
 
 enum {
-    WORKFLOWS_MAX = 200,
-    TRIGGERS_MAX = 20,
-    VERSIONS_KEPT = 100,
-    FILES_MAX = 20,
-    SOURCE_MAX = 256 << 10,
-    FILES_BYTES = 512 << 10,
+    WORKFLOWS_MAX = 200, /* of an organization */
+    TRIGGERS_MAX = 20, /* of a workflow */
+    VERSIONS_KEPT = 100, /* of a workflow */
+    FILES_MAX = 20, /* of a workflow */
+    SOURCE_MAX = 256 << 10, /* bytes of the main file */
+    FILES_BYTES = 512 << 10, /* bytes of all files */
     FILE_NAME_MAX = 50,
-    DEPTH_MAX = 5,
-    FAILURES_MAX = 20,
-    SETTINGS_MAX = 64 << 10,
-    RECORD_MAX = 64 << 10,
-    KEY_MAX = 200,
-    VALUE_MAX = 64 << 10,
-    STORE_MAX = 10 << 20
+    DEPTH_MAX = 5, /* runs that cause each other in a row */
+    FAILURES_MAX = 20, /* runs that fail in a row until it is switched off */
+    SETTINGS_MAX = 64 << 10, /* bytes of settings */
+    RECORD_MAX = 64 << 10, /* bytes that are kept of a run */
+    KEY_MAX = 200, /* bytes of a key of the store */
+    VALUE_MAX = 64 << 10, /* bytes of a value of the store */
+    STORE_MAX = 10 << 20 /* bytes of the store */
 };
 
 /* Code to run: of a version or of a draft. All JSON members may be NULL: none. */

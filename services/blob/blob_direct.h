@@ -20,7 +20,7 @@ struct direct_name {
 };
 
 /* A server copies objects of up to 5 GiB in one request. */
-#define DIRECT_MAX (5LL << 30)
+#define DIRECT_MAX (5LL << 30) /* bytes of a file that S3 copies */
 
 /* Tells whether links lead to the S3-compatible server (blob.s3.direct). */
 bool blob_direct(const struct blob_store *s);

@@ -16,7 +16,7 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { RETRY_AFTER_S = 5 };
+enum { RETRY_AFTER_S = 5 }; /* clients wait when storage is away */
 
 /* Links come without an organization: wharf.token knows whose file it is (docs/decisions 5). */
 #define TOKEN_OF(id) "sha256(convert_to('file:' || " id ", 'UTF8'))"

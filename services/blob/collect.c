@@ -13,7 +13,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { TEMPORARY_AGE_S = 86400 };
+enum { TEMPORARY_AGE_S = 86400 }; /* a temporary file is erased */
 
 struct collecting {
     const struct file_database *db;

@@ -14,7 +14,11 @@
 #include "wharf/errors.h"
 
 /* The size that a request fetches; the job fetches what is larger. */
-enum { REQUEST_BYTES = 64 << 20, SWEEP_MOST = 1000, BAD_REQUEST = 400 };
+enum {
+    REQUEST_BYTES = 64 << 20,
+    SWEEP_MOST = 1000, /* files of one run */
+    BAD_REQUEST = 400
+};
 
 const char file_fetch_policy[] = "{\"every\": \"1m\", \"retries\": 0, \"timeout\": \"1h\", "
                                  "\"transaction\": \"own\"}";

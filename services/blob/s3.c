@@ -15,7 +15,10 @@
 #include "util/str.h"
 #include <sodium.h>
 
-enum { PART = 16 << 20, WHOLE_MAX = 64 << 20 };
+enum {
+    PART = 16 << 20, /* bytes of a part of an upload to S3 */
+    WHOLE_MAX = 64 << 20 /* bytes that are sent to S3 in one piece */
+};
 
 static char *bucket_url(struct arena *a, wharf_str endpoint, const char *bucket)
 {

@@ -15,7 +15,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { PAUSE_US = 200000 };
+enum { PAUSE_US = 200000 }; /* before the second try; doubled */
 
 bool s3_to_file(void *arg, const void *p, size_t n)
 {
@@ -59,8 +59,8 @@ static struct net_transfer *once(struct blob_store *s, const struct s3_call *cal
         .flags = NET_HTTP | NET_TRUSTED | NET_REUSE,
         .per_host = 32,
         .limits = {.bytes = call->max ? call->max : S3_ANSWER_MAX,
-            .connect_ms = 5000,
-            .first_byte_ms = 60000,
+            .connect_ms = 5000, /* until the connection stands */
+            .first_byte_ms = 60000, /* until the first byte */
             .stall_ms = 60000,
             .stall_bytes = 1},
         .sink = call->sink,

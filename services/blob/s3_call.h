@@ -9,7 +9,11 @@
 #include "blob/blob_store.h"
 #include "net/client.h"
 
-enum { S3_URL_MAX = 2000, S3_ANSWER_MAX = 4 << 20, S3_TRIES = 3 };
+enum {
+    S3_URL_MAX = 2000,
+    S3_ANSWER_MAX = 4 << 20,
+    S3_TRIES = 3 /* of a request to S3 */
+};
 
 struct s3_call {
     const char *method;

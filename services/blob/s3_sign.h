@@ -13,7 +13,7 @@
 #include "util/buf.h"
 #include "wharf/plugin.h"
 
-enum { S3_LINK_MAX_S = 7 * 86400 };
+enum { S3_LINK_MAX_S = 7 * 86400 }; /* a link to S3 is good at most */
 
 struct s3_pair {
     const char *name;

@@ -29,7 +29,7 @@
 enum {
     PORTION = 4 * 1024 * 1024, /* what is asked of the store at once */
     AGAIN_MOST = 100, /* damaged ones that one run reads again */
-    TELL_AT_ONCE = 100,
+    TELL_AT_ONCE = 100, /* objects that are told of in one run */
     TROUBLES_MOST = 3, /* objects that could not be read; then the store is away */
     LOST_MOST = 100, /* with none that is there; then more than objects is wrong */
     SLICE_US = 100000, /* between two looks at whether the job shall end */

@@ -20,7 +20,13 @@
 #include "util/turns.h"
 #include "wharf/errors.h"
 
-enum { SECOND = 1000000, DEADLINE_US = 12 * SECOND, WAIT_US = 10 * SECOND, TRIES = 2, CALLS = 50 };
+enum {
+    SECOND = 1000000,
+    DEADLINE_US = 12 * SECOND, /* a picture may take */
+    WAIT_US = 10 * SECOND, /* for a free process */
+    TRIES = 2, /* processes that may die over a picture */
+    CALLS = 50 /* pictures of one organization that a process reads */
+};
 
 const struct cell_kind host_image_kind = {.name = "image",
     .min = 1,

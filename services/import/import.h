@@ -16,10 +16,10 @@ struct cell_pool;
 struct import;
 
 enum {
-    IMPORT_COLUMNS_MAX = 512,
+    IMPORT_COLUMNS_MAX = 512, /* columns of a file */
     IMPORT_FIELD_MAX = 1 << 20, /* bytes of a cell */
     IMPORT_RECORD_MAX = 4 << 20, /* bytes of a CSV record or a JSON object */
-    IMPORT_JSON_DEPTH = 32,
+    IMPORT_JSON_DEPTH = 32, /* levels of a JSON file */
     IMPORT_ROW_ERRORS = 8, /* told of one row */
 };
 

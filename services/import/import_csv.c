@@ -12,7 +12,11 @@
 #include "import/problem.h"
 #include "wharf/errors.h"
 
-enum { BLOCK = 256 << 10, WIDTH = 64, SAMPLE_RECORDS = 20 };
+enum {
+    BLOCK = 256 << 10,
+    WIDTH = 64,
+    SAMPLE_RECORDS = 20 /* rows of which the delimiter is guessed */
+};
 
 static const char candidates[] = {',', ';', '\t', '|'};
 

@@ -6,7 +6,13 @@
 #include "import/reader.h"
 #include "wharf/errors.h"
 
-enum { HEAD = 4096, BLOCK = 64 << 10, MANY_CONTROLS = 8, CONTROL_SHARE = 10, NUL_SHARE = 4 };
+enum {
+    HEAD = 4096,
+    BLOCK = 64 << 10,
+    MANY_CONTROLS = 8,
+    CONTROL_SHARE = 10, /* one control character in so many letters: no text */
+    NUL_SHARE = 4
+};
 
 /* Tells whether a legacy compound file is encrypted: an encrypted workbook has a stream of this
  * name, an old one has not. */

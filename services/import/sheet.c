@@ -11,7 +11,11 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { SECOND = 1000000, QUIET_US = 30 * SECOND, WAIT_US = 10 * SECOND };
+enum {
+    SECOND = 1000000,
+    QUIET_US = 30 * SECOND, /* between two blocks of a spreadsheet */
+    WAIT_US = 10 * SECOND /* for a free process */
+};
 
 const struct cell_kind import_sheet_kind = {.name = "sheet",
     .min = 1,

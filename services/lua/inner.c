@@ -11,7 +11,10 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { ARENA = 64 << 20, DEPTH_MAX = 5 };
+enum {
+    ARENA = 64 << 20,
+    DEPTH_MAX = 5 /* requests of hooks inside of each other */
+};
 
 static const struct wharf_json empty_object = {.type = JSON_OBJECT};
 

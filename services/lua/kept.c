@@ -11,7 +11,11 @@
 #include "util/str.h"
 #include "wharf/hash.h"
 
-enum { SLOTS = 1024, KEEP_US = 5000000, BYTES_MAX = 32 << 20 };
+enum {
+    SLOTS = 1024,
+    KEEP_US = 5000000, /* prepared code is kept without being looked at again */
+    BYTES_MAX = 32 << 20 /* bytes of prepared code that are kept */
+};
 
 struct kept {
     _Atomic unsigned refs;

@@ -12,13 +12,13 @@
 #include "wharf/errors.h"
 
 enum {
-    AT_ONCE = 10,
-    DEFAULT_MS = 5000,
-    MOST_MS = 30000,
-    DEFAULT_BYTES = 1 << 20,
-    MOST_BYTES = 8 << 20,
+    AT_ONCE = 10, /* requests of wharf.http.all */
+    DEFAULT_MS = 5000, /* timeout_ms, when it is not said */
+    MOST_MS = 30000, /* timeout_ms at most */
+    DEFAULT_BYTES = 1 << 20, /* max_bytes, when it is not said */
+    MOST_BYTES = 8 << 20, /* max_bytes at most */
     ANSWERS_MAX = 48 << 20, /* of text, together: a frame to a cell has 64 MiB */
-    HEADERS_MAX = 64,
+    HEADERS_MAX = 64, /* headers of a request */
     HOST_MAX = 254
 };
 

@@ -20,12 +20,12 @@
 #include "wharf/errors.h"
 
 enum {
-    WAIT_US = 5000000,
+    WAIT_US = 5000000, /* for a free process */
     CALL_MAX = 8 << 20,
-    CPU_S = 70,
+    CPU_S = 70, /* processor time of a process */
     STOP_US = 500000,
     SHARE_MAX = 96,
-    SHARED_RUNS = 1000,
+    SHARED_RUNS = 1000, /* runs of one owner that a process serves */
     SHORT_US = 50000, /* runs in a process that is kept; with SHARED_RUNS far below CPU_S */
     SMALL = 16 << 20,
     /* where nobody waits for the answer: a tenth of a processor that others want as well */

@@ -13,7 +13,12 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { CELLS_MIN = 4, CELLS_MAX = 16, CPU_SHARE_S = 20, MINUTE_US = 60000000 };
+enum {
+    CELLS_MIN = 4, /* processes, without a setting */
+    CELLS_MAX = 16, /* processes, without a setting */
+    CPU_SHARE_S = 20, /* of a minute and core, without a setting */
+    MINUTE_US = 60000000
+};
 
 static int64_t lua_share_setting(const struct config *c, const char *name, int64_t otherwise)
 {

@@ -6,7 +6,12 @@
 #include "util/cron.h"
 #include "util/str.h"
 
-enum { PATH_MAX_BYTES = 200, SEGMENTS_MAX = 16, CAPTURE_MAX = 32, NAME_BYTES = 191 };
+enum {
+    PATH_MAX_BYTES = 200,
+    SEGMENTS_MAX = 16, /* parts of a path */
+    CAPTURE_MAX = 32,
+    NAME_BYTES = 191
+};
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 

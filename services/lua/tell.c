@@ -13,7 +13,11 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { DATA_MAX = 64 << 10, TYPE_MAX = 64, RESOURCE_ID_MAX = 100 };
+enum {
+    DATA_MAX = 64 << 10, /* bytes of an event's data */
+    TYPE_MAX = 64,
+    RESOURCE_ID_MAX = 100
+};
 
 /* ---- answers ---- */
 

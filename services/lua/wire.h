@@ -23,6 +23,6 @@ enum { LUA_GIVEN = 'g', LUA_REFUSED = 'r', LUA_MISTAKE = 'm', LUA_ENDED = 'e' };
 /* Bytes of an ASK and of what else a cell says. A body of 8 MiB for wharf.http is 11 as base64. */
 enum { LUA_ASK_MAX = 12 << 20 };
 /* The run is told to end so many milliseconds before its cell is killed. */
-enum { LUA_GRACE_MS = 20 };
+enum { LUA_GRACE_MS = 20 }; /* a run that is over may take to end */
 
 #endif

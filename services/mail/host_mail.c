@@ -10,7 +10,10 @@
 #include "wharf/errors.h"
 #include "wharf/service/mail.h"
 
-enum { TOTAL_MS = 60000, MINUTE_US = 60000000 };
+enum {
+    TOTAL_MS = 60000, /* one mail */
+    MINUTE_US = 60000000
+};
 
 static bool m_enabled(wharf_plugin *self)
 {

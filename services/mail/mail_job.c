@@ -24,7 +24,12 @@
 const char mail_job_policy[] =
     "{\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}, "
     "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
-enum { TOTAL_MS = 120000, KEPT_DAYS = 40, MINUTE_US = 60000000, MAIL_BUCKET = 1 };
+enum {
+    TOTAL_MS = 120000, /* one mail */
+    KEPT_DAYS = 40, /* mails are kept after they were sent */
+    MINUTE_US = 60000000,
+    MAIL_BUCKET = 1
+};
 
 static wharf_status mail_job_store(
     struct wharf_req *req, wharf_str message, struct file_row *ret_row)

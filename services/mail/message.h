@@ -26,7 +26,10 @@ struct mail {
     size_t n_attachments;
 };
 
-enum { MESSAGE_MAX = 64 << 20, MAIL_TO_MAX = 100 };
+enum {
+    MESSAGE_MAX = 64 << 20, /* bytes of a mail */
+    MAIL_TO_MAX = 100 /* addresses of a mail */
+};
 
 /* Tells whether an address is as mail servers take it everywhere: local part and host name in
  * ASCII, no quotes, no comments. */

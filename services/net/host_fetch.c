@@ -18,12 +18,15 @@
 #include "wharf/service/fetch.h"
 
 enum {
-    DEFAULT_BYTES = 10000000,
-    DEFAULT_CONNECT = 5000,
-    DEFAULT_STALL = 5000,
+    DEFAULT_BYTES = 10000000, /* of a file that is fetched */
+    DEFAULT_CONNECT = 5000, /* milliseconds */
+    DEFAULT_STALL = 5000, /* milliseconds in which DEFAULT_STALL_BYTES must come */
     DEFAULT_STALL_BYTES = 1024
 };
-enum { DEFAULT_TOTAL = 20000, DAY_MS = 86400000 };
+enum {
+    DEFAULT_TOTAL = 20000, /* milliseconds */
+    DAY_MS = 86400000
+};
 
 /* The fetches of one request. Not in its arena: a resident job starts more than an arena holds,
  * and fetches outlive the scope of memory that they were started in. */

@@ -15,7 +15,10 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { POOL_IDLE_US = 60000000, POOL_TAG_FIRST = 2 };
+enum {
+    POOL_IDLE_US = 60000000, /* connections of an organization are kept */
+    POOL_TAG_FIRST = 2
+};
 
 static int pool_set_timer(CURLM *multi, long timeout_ms, void *arg)
 {

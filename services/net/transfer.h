@@ -13,8 +13,8 @@
 
 enum {
     NET_POOLS_MAX = 1024,
-    ADDRESSES_MAX = 16,
-    HEADERS_MAX_BYTES = 64 * 1024,
+    ADDRESSES_MAX = 16, /* addresses of a host that are tried */
+    HEADERS_MAX_BYTES = 64 * 1024, /* bytes of headers that are read */
     HOST_BUCKETS = 512,
     MEMORY_BODY_MAX = 64 << 20
 };

@@ -12,7 +12,10 @@
 #include "net/client.h"
 #include "net/net_guard.h"
 
-enum { URL_TEXT_MAX = 2048, HOST_TEXT_MAX = 253 };
+enum {
+    URL_TEXT_MAX = 2048, /* letters of a URL */
+    HOST_TEXT_MAX = 253 /* letters of a host name */
+};
 
 struct net_url {
     CURLU *handle; /* what libcurl is given: normalised, without fragment */

@@ -7,7 +7,10 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { TTL_MAX_S = 2419200, WORD_MAX = 40 };
+enum {
+    TTL_MAX_S = 2419200, /* FCM keeps a message at most */
+    WORD_MAX = 40
+};
 
 /* ---- what is sent ---- */
 

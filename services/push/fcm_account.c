@@ -14,8 +14,8 @@
 
 enum {
     FILE_MAX = 65536,
-    JWT_LIFE_S = 3600,
-    EARLY_S = 300,
+    JWT_LIFE_S = 3600, /* a grant is good */
+    EARLY_S = 300, /* a token is renewed before its end */
     ANSWER_MAX = 65536,
     EXCHANGE_MS = 10000
 };

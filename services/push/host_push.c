@@ -13,8 +13,8 @@
 #include "util/str.h"
 
 enum {
-    CONNECT_MS = 5000,
-    TOTAL_MS = 15000,
+    CONNECT_MS = 5000, /* until the connection stands */
+    TOTAL_MS = 15000, /* one push */
     ANSWER_MAX = 65536,
     HOST_TRANSFERS = 100,
     MESSAGE_ARENA = 2048

@@ -8,7 +8,7 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { LIFE_S = 12 * 3600 };
+enum { LIFE_S = 12 * 3600 }; /* a VAPID token is good */
 
 static struct p256 own;
 static char own_public[VAPID_TEXT];

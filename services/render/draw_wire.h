@@ -18,7 +18,7 @@ enum {
     DRAW_BYTES_MAX = 64 << 20, /* of the file that is made */
     DRAW_REPORT_MAX = 4 << 20,
     DRAW_REASON = 160,
-    DRAW_MS = 10000
+    DRAW_MS = 10000 /* a drawing may take */
 };
 
 struct draw_call {

@@ -21,7 +21,7 @@
 #include "util/zone.h"
 #include "wharf/errors.h"
 
-enum { WAIT_US = 10000000 };
+enum { WAIT_US = 10000000 }; /* for a free process */
 
 const struct cell_kind host_draw_kind = {.name = "draw",
     .min = 1,

@@ -20,7 +20,11 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { SECOND = 1000000, DEADLINE_US = 20 * SECOND, WAIT_US = 10 * SECOND };
+enum {
+    SECOND = 1000000,
+    DEADLINE_US = 20 * SECOND, /* a preview may take */
+    WAIT_US = 10 * SECOND /* for a free process */
+};
 
 static const struct cell_kind preview_kind = {.name = "preview",
     .min = 1,

@@ -16,7 +16,12 @@
 #include "wharf/errors.h"
 #include "wharf/service/render.h"
 
-enum { SECOND = 1000000, DEADLINE_US = 20 * SECOND, WAIT_US = 10 * SECOND, SNIFF = 1024 };
+enum {
+    SECOND = 1000000,
+    DEADLINE_US = 20 * SECOND, /* a document may take */
+    WAIT_US = 10 * SECOND, /* for a free process */
+    SNIFF = 1024
+};
 
 static const struct cell_kind render_kind = {.name = "render",
     .min = 2,

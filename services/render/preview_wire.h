@@ -11,8 +11,8 @@
 
 enum {
     PREVIEW_BLOCK = 256 * 1024,
-    PREVIEW_BYTES_MAX = 40 << 20,
-    PREVIEW_SIDE_MAX = 4000,
+    PREVIEW_BYTES_MAX = 40 << 20, /* bytes of a PDF */
+    PREVIEW_SIDE_MAX = 4000, /* pixels */
     PREVIEW_TEXT_MAX = 1 << 20, /* bytes of text; the page in which they end is the last */
     PREVIEW_TEXT_PAGES = 200
 };

@@ -21,10 +21,10 @@ enum render_type {
 };
 enum render_fit { RENDER_FIT_NONE, RENDER_FIT_SHRINK, RENDER_FIT_FIT, RENDER_FIT_FILL };
 enum {
-    RENDER_PAGES_MAX = 2000,
+    RENDER_PAGES_MAX = 2000, /* pages of a document */
     RENDER_RANGES_MAX = 1000,
     RENDER_BLOCK = 256 * 1024,
-    RENDER_BYTES_MAX = 64 << 20
+    RENDER_BYTES_MAX = 64 << 20 /* bytes of a document that is made ready */
 };
 
 struct render_call {

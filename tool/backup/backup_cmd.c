@@ -21,7 +21,7 @@
 #include "util/str.h"
 #include "wharf_version.h"
 
-enum { LOCK_TRIES = 5 };
+enum { LOCK_TRIES = 5 }; /* to lock what a backup reads */
 
 /* The words and options of the command. */
 struct backup_order {

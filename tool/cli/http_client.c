@@ -6,7 +6,11 @@
 
 #include "util/buf.h"
 
-enum { ANSWER_MAX = 4 * 1024 * 1024, WAIT_S = 10, FAR_WAIT_S = 60 };
+enum {
+    ANSWER_MAX = 4 * 1024 * 1024,
+    WAIT_S = 10, /* for a server of this machine */
+    FAR_WAIT_S = 60 /* for another one */
+};
 
 static size_t http_client_take(char *p, size_t size, size_t n, void *arg)
 {

@@ -9,7 +9,7 @@
 #include "util/file.h"
 #include "util/str.h"
 
-enum { TEXT_MAX = 1 << 20, TYPE_MAX = 60 };
+enum { TEXT_MAX = 1 << 20 };
 
 /* ---- annotations ---- */
 

@@ -20,7 +20,13 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { TESTS_MAX = 2000, JOBS_MAX = 64, ANSWER_MAX = 64 << 20, FILE_S = 60, FILE_MOST_S = 3600 };
+enum {
+    TESTS_MAX = 2000,
+    JOBS_MAX = 64,
+    ANSWER_MAX = 64 << 20,
+    FILE_S = 60, /* the tests of one file may take */
+    FILE_MOST_S = 3600 /* they may take at most */
+};
 
 struct job {
     const struct lua_folder *folder;

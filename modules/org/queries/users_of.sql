@@ -1,5 +1,5 @@
--- Tells of users whether they may sign in, and whether they reach a location. $1 ids, $2 location
--- or '', $3 organization.
+-- Tells of users whether they are not disabled, and whether they reach a location. $1 ids, $2
+-- location or '', $3 organization.
 SELECT u.id, u.status <> 'disabled',
     $2::text = ''
         OR u.allow_all_locations

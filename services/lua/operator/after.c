@@ -14,7 +14,7 @@
 #include "wharf/errors.h"
 #include "wharf/hash.h"
 
-enum { DEPTH_MAX = 5 };
+enum { DEPTH_MAX = 5 }; /* changes of hooks that cause each other */
 
 const char operator_job_policy[] = "{\"retries\": 3, \"backoff\": {\"first\": \"10s\", \"factor\": "
                                    "6, \"max\": \"5m\"}, \"timeout\": \"90s\","

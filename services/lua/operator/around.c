@@ -15,7 +15,11 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { HEADERS_MAX = 20, HEADERS_BYTES = 4096, RESULT_BYTES = 64 << 10 };
+enum {
+    HEADERS_MAX = 20, /* headers that a hook adds */
+    HEADERS_BYTES = 4096, /* bytes of these */
+    RESULT_BYTES = 64 << 10
+};
 
 /* ---- what they are shown ---- */
 

@@ -13,8 +13,8 @@
 #include "util/time.h"
 
 enum {
-    LOAD_INSTRUCTIONS = 20000000,
-    LOAD_US = 10000000,
+    LOAD_INSTRUCTIONS = 20000000, /* that loading a file may take */
+    LOAD_US = 10000000, /* loading may take */
 };
 
 /* ---- states ---- */

@@ -18,7 +18,10 @@
 #include "util/buf.h"
 #include "util/id.h"
 
-enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
+enum {
+    HOOKS_MAX = 1000, /* hooks of a folder */
+    HOOK_OPS = 3
+};
 enum hook_phase {
     PHASE_BEFORE,
     PHASE_AFTER,

@@ -15,7 +15,10 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { DEPTH_MAX = 4, PACK_MAX = 64 << 20 };
+enum {
+    DEPTH_MAX = 4, /* folders inside of each other */
+    PACK_MAX = 64 << 20
+};
 
 struct reading {
     struct arena *a;

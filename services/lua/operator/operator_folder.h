@@ -9,7 +9,10 @@
 
 #include "util/arena.h"
 
-enum { HOOK_FILES_MAX = 500, HOOK_FILE_BYTES = 256 * 1024 };
+enum {
+    HOOK_FILES_MAX = 500, /* files */
+    HOOK_FILE_BYTES = 256 * 1024 /* bytes of a file */
+};
 
 struct hook_file {
     /* "10-codes"; "lib.address"; of plugins "dock_doors.10-codes", "dock_doors.lib.address" */

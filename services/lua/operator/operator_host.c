@@ -19,7 +19,12 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { ROWS_MAX = 10000, PARAMS = 64, ROWS_BYTES = 64 << 20, PROBLEM_BYTES = 320 };
+enum {
+    ROWS_MAX = 10000, /* rows of wharf.db */
+    PARAMS = 64,
+    ROWS_BYTES = 64 << 20,
+    PROBLEM_BYTES = 320
+};
 enum {
     OID_BOOL = 16,
     OID_INT8 = 20,

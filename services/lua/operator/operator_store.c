@@ -13,12 +13,12 @@
 #include "util/time.h"
 
 enum {
-    KEY_MAX = 200,
-    VALUE_MAX = 64 * 1024,
+    KEY_MAX = 200, /* bytes of a key */
+    VALUE_MAX = 64 * 1024, /* bytes of a value */
     STORE_MAX = 10 << 20, /* of an organization: keys and values */
-    LIST_MAX = 1000,
-    TTL_MS = 30000,
-    TTL_MAX_MS = 120000,
+    LIST_MAX = 1000, /* keys of a list */
+    TTL_MS = 30000, /* a lock is held, when it does not say */
+    TTL_MAX_MS = 120000, /* a lock is held at most */
     LOCK_STEP_US = 20000
 };
 

@@ -21,7 +21,13 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { QUIET_MS = 300, LOOK_MS = 2000, AGREE_US = 5000000, HANGS_US = 4000000, STEP_MS = 5 };
+enum {
+    QUIET_MS = 300, /* without a change before files are loaded */
+    LOOK_MS = 2000, /* between two looks at the folder */
+    AGREE_US = 5000000,
+    HANGS_US = 4000000,
+    STEP_MS = 5
+};
 enum {
     CHANGES = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ATTRIB |
               IN_DELETE_SELF

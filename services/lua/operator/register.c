@@ -15,9 +15,9 @@
 #include "wharf/service/cron.h"
 
 enum {
-    PRIORITY_MAX = 1000,
-    CONDITIONS_MAX = 10,
-    AT_ONCE_MAX = 50,
+    PRIORITY_MAX = 1000, /* the highest and lowest priority */
+    CONDITIONS_MAX = 10, /* conditions of a filter */
+    AT_ONCE_MAX = 50, /* runs of a hook at a time */
     PATTERN_MAX = 500 /* of a type of event and a schedule: a key of a table has them */
 };
 

@@ -11,10 +11,10 @@
 #include "util/str.h"
 
 enum {
-    PATH_LEN_MAX = 100,
+    PATH_LEN_MAX = 100, /* letters of a path */
     ROUTE_PARAMS = 4,
 
-    FILTERS_MAX = 50
+    FILTERS_MAX = 50 /* filters of a list */
 };
 
 const char *const route_options[] = {"scope", "location", "module", "operation", "summary",

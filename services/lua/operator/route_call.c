@@ -15,7 +15,11 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { RESULT_BYTES = 16 << 20, LIST_LIMIT = 20, LIST_MOST = 1000 };
+enum {
+    RESULT_BYTES = 16 << 20, /* bytes of an answer */
+    LIST_LIMIT = 20, /* rows of a page */
+    LIST_MOST = 1000 /* rows of a page at most */
+};
 
 /* ---- what the function is shown ---- */
 

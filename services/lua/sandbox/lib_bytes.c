@@ -4,7 +4,7 @@
 
 #include "lua/sandbox/sandbox_inside.h"
 
-enum { RANDOM_MAX = 1024 };
+enum { RANDOM_MAX = 1024 }; /* bytes of random_bytes */
 
 static int hex_encode(lua_State *lua)
 {

@@ -152,7 +152,7 @@ enum sandbox_end {
 
 /* The longest wait that wharf.fail can ask for, a week: well before the end of what is kept, and
  * a time that any unit and the database can tell. */
-enum { SANDBOX_AFTER_MAX_MS = 7 * 86400000 };
+enum { SANDBOX_AFTER_MAX_MS = 7 * 86400000 }; /* wharf.fail puts off at most */
 static inline int64_t sandbox_after_ms(int64_t ms)
 {
     return ms < SANDBOX_AFTER_MAX_MS ? ms : SANDBOX_AFTER_MAX_MS;

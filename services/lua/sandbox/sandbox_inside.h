@@ -8,7 +8,11 @@
 
 #include "lua/sandbox/sandbox.h"
 
-enum { COROUTINES_MAX = 64, HOOK_COUNT = 1000, JSON_DEPTH = 64 };
+enum {
+    COROUTINES_MAX = 64, /* coroutines alive */
+    HOOK_COUNT = 1000, /* instructions between two looks at the budget */
+    JSON_DEPTH = 64 /* levels of JSON */
+};
 
 struct sandbox {
     lua_State *lua;

@@ -10,9 +10,9 @@
 #include "util/str.h"
 
 enum {
-    FILES_MAX = 600,
-    CASE_MEMORY = 64 << 20,
-    CASE_INSTRUCTIONS = 100000000,
+    FILES_MAX = 600, /* files of tests */
+    CASE_MEMORY = 64 << 20, /* bytes of one test */
+    CASE_INSTRUCTIONS = 100000000, /* of one test */
     TEXT_MAX = 16 << 20,
 };
 static const int64_t begins_us = 1735689600000000; /* 2025-01-01T00:00:00.000Z */
