@@ -15,7 +15,10 @@
 #include "util/time.h"
 
 enum {
-    ZPL_DPI = 203, /* dots per inch of ZPL without dpi */
+    DPI = 300, /* dots per inch of pictures, where the template has no dpi */
+    DPI_MIN = 72,
+    DPI_MAX = 1200,
+    ZPL_DPI = 203, /* dots per inch of ZPL without snap_barcodes */
     PNG_PIXELS_MAX = 40000000, /* pixels of a page as PNG */
     PNG_SIDE_MAX = 32000 /* pixels of a side of it */
 };
@@ -159,7 +162,7 @@ static void take_page(struct pages *p)
     d->bottom = fmax(el_number(&body, "margin_bottom", 18), 0);
     d->left = fmax(el_number(&body, "margin_left", 18), 0);
     d->right = fmax(el_number(&body, "margin_right", 18), 0);
-    d->dpi = fmin(fmax(el_number(&body, "dpi", 300), 72), 1200);
+    d->dpi = fmin(fmax(el_number(&body, "dpi", DPI), DPI_MIN), DPI_MAX);
     d->snap = fmin(fmax(el_number(&body, "snap_barcodes", 0), 0), 2400);
     if (d->format == DRAW_ZPL)
         d->dpi = d->snap = d->snap > 0 ? d->snap : ZPL_DPI;

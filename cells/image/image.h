@@ -4,7 +4,8 @@
  * anything is decoded. image_open.c: the file as grey pixels that stand as the file says.
  * image_codes.c: linear codes. image_matrix.cc: codes of two dimensions. image_crops.c: the same on
  * parts of the picture. image_turn.c: turning, and what lay where. image_clean.c: light, rules,
- * figures. image_aside.c: captions beside lines. image_words.c: letters. image_found.c: what is found, bounded, and as an answer. */
+ * figures. image_aside.c: captions beside lines. image_words.c: letters. image_found.c: what is
+ * found, bounded, and as an answer. */
 #ifndef WHARF_CELLS_IMAGE_H
 #define WHARF_CELLS_IMAGE_H
 
