@@ -49,9 +49,19 @@ static char label_sign_for(char what, char c)
     return (c | 0x20) == what ? c : 0;
 }
 
+/* Returns how many bytes before a letter are the same sign read twice: "2Z" of a Z, ")}" of a J;
+ * 0: none are. */
+static size_t label_letter_read_twice(wharf_str text, size_t i)
+{
+    char like = i + 1 < text.n ? label_letter_like(text.p[i]) : 0, next = like ? text.p[i + 1] : 0;
+
+    return like && ((next & ~0x20) == like ||
+                       (label_letter_like(next) == like && !label_postal_is_digit(next)));
+}
+
 /* Returns how many bytes before a digit are the same sign read twice: "I1" of a 1, "S5" of a 5, or
  * a letter with an accent before it; 0: none are. */
-static size_t label_read_twice(wharf_str text, size_t i)
+static size_t label_digit_read_twice(wharf_str text, size_t i)
 {
     size_t n = i;
 
@@ -75,7 +85,10 @@ static int label_fit_postal(
     if (text.n > POSTAL_ROOM)
         return -1;
     for (; *pattern; pattern++) {
-        size_t again = twice && *pattern == '9' ? label_read_twice(text, i) : 0;
+        size_t again = !twice            ? 0
+                       : *pattern == '9' ? label_digit_read_twice(text, i)
+                       : *pattern == 'a' ? label_letter_read_twice(text, i)
+                                         : 0;
         char c;
 
         i += again;
