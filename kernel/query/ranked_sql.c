@@ -64,18 +64,23 @@ static void candidates_step(
 
 /* Writes the steps of rows with all of the terms. What stands in columns of words is a step of its
  * own: a word that many files have does not take the place of names, and each step reads the
- * indexes of its columns only. */
+ * indexes of its columns only. A name with one word, of a row that has the others in a file, is
+ * found by the step of texts only, which is therefore always there. */
 static void candidates_with(struct candidates *c, const wharf_str *terms, size_t n, int most)
 {
     struct list_query part = *c->q;
+    int unless = c->unless;
 
     part.terms = terms;
     part.n_terms = n;
     part.match_all = true;
     part.in_table_order = true;
-    if (c->d->list.n_words)
+    if (c->d->list.n_words) {
         part.looks_in = LOOKS_IN_TEXTS;
+        c->unless = 0;
+    }
     candidates_step(c, &part, NULL, most);
+    c->unless = unless;
     if (!c->d->list.n_words || (n == 1 && !search_in_words(*terms)))
         return;
     part.looks_in = n == 1 ? LOOKS_IN_WORDS : LOOKS_IN_ALL;
