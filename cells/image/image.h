@@ -20,6 +20,7 @@ enum { IMAGE_ROOM_CODES = 200, IMAGE_ROOM_WORDS = 4000, IMAGE_ROOM_TEXT = 64 << 
 enum {
     IMAGE_ROOM_RULES = 200,
     IMAGE_ROOM_STEPS = 32,
+    IMAGE_HIDE = 2, /* pixels around a word that is painted over */
     IMAGE_WORK_SIDE = 2600 /* pixels of the long side that words are read at */
 };
 
@@ -88,6 +89,19 @@ void shot_turn(struct shot *s, uint32_t degrees, uint32_t by);
 uint32_t turn_of_codes(const struct shot *s, bool *ret_known);
 void shot_work(struct shot *s); /* makes work */
 bool shot_clean(struct shot *s); /* makes clean, finds rules */
+/* Returns what is dark in a grey picture, one bit a dot; the caller destroys it. NULL: there is no
+ * memory. */
+PIX *shot_dark(PIX *grey);
+/* Paints a part of a grey picture white, and takes it out of its dark dots (NULL: there are none).
+ * The part may reach beyond the picture. */
+void shot_paint(PIX *grey, PIX *dark, int x, int y, int w, int h);
+/* Returns the median height of what may be letters; 0: there are few. */
+int shot_letters_height(PIX *dark);
+/* Tells whether a part of clean, of the height h, may be a letter. */
+static inline bool shot_is_letter_high(const struct shot *s, int h)
+{
+    return h >= 8 * s->zoom && h <= 120 * s->zoom;
+}
 /* Returns the share of dots, 0 to 1, that are as bright as `from` and darker than `below`. Counts
  * one of four in each direction. */
 double shot_share(PIX *grey, int from, int below);

@@ -5,46 +5,16 @@
 
 #include "image.h"
 
-enum { ASIDE_RUNS_MAX = 800, ASIDE_LOW = 8, ASIDE_HIGH = 120, ASIDE_LETTERS = 8 };
+enum { ASIDE_RUNS_MAX = 800, ASIDE_HEIGHTS = 8 /* that an aside is wide at most */ };
 
 struct run { /* letters that stand close to each other: a line, or a part of one */
     int x, y, w, h;
 };
 
-static int by_height(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-static bool is_letter_high(const struct shot *s, int h)
-{
-    return h >= ASIDE_LOW * s->zoom && h <= ASIDE_HIGH * s->zoom;
-}
-
-/* Returns the median height of the parts that have the size of letters. 0: there are none. */
-static int letter_height(const struct shot *s, PIX *dark)
-{
-    BOXA *parts = pixConnCompBB(dark, 8);
-    int n = 0, count = parts ? boxaGetCount(parts) : 0,
-        *heights = calloc((size_t)count + 1, sizeof(int)), w, h, median;
-
-    for (int i = 0; heights && i < count; i++) {
-        boxaGetBoxGeometry(parts, i, NULL, NULL, &w, &h);
-        if (is_letter_high(s, h) && w <= 2 * h && w * 6 >= h)
-            heights[n++] = h;
-    }
-    if (n)
-        qsort(heights, (size_t)n, sizeof(heights[0]), by_height);
-    median = n ? heights[n / 2] : 0;
-    free(heights);
-    boxaDestroy(&parts);
-    return median;
-}
-
 /* Finds the runs of a picture: gaps up to half as wide again as a letter is high are closed. */
 static int find_runs(const struct shot *s, PIX *dark, struct run runs[ASIDE_RUNS_MAX])
 {
-    int height = letter_height(s, dark), n = 0;
+    int height = shot_letters_height(dark), n = 0;
     PIX *closed = height ? pixCloseSafeBrick(NULL, dark, height * 3 / 2, 1) : NULL;
     BOXA *boxes = closed ? pixConnCompBB(closed, 8) : NULL;
 
@@ -52,7 +22,7 @@ static int find_runs(const struct shot *s, PIX *dark, struct run runs[ASIDE_RUNS
         struct run r;
 
         boxaGetBoxGeometry(boxes, i, &r.x, &r.y, &r.w, &r.h);
-        if (is_letter_high(s, r.h) && r.w >= r.h)
+        if (shot_is_letter_high(s, r.h) && r.w >= r.h)
             runs[n++] = r;
     }
     boxaDestroy(&boxes);
@@ -74,7 +44,7 @@ static bool is_aside(const struct run *a, const struct run *runs, int n)
 {
     bool beside = false;
 
-    if (a->w > ASIDE_LETTERS * a->h)
+    if (a->w > ASIDE_HEIGHTS * a->h)
         return false;
     for (int i = 0; i < n; i++) {
         const struct run *b = &runs[i];
@@ -93,20 +63,17 @@ static bool is_aside(const struct run *a, const struct run *runs, int n)
 int aside_hide(const struct shot *s, PIX *page)
 {
     static struct run runs[ASIDE_RUNS_MAX];
-    PIX *dark = NULL;
-    int n = 0, hidden = 0;
+    PIX *dark = shot_dark(page);
+    int n = dark ? find_runs(s, dark, runs) : 0, hidden = 0;
 
-    pixOtsuAdaptiveThreshold(page, pixGetWidth(page), pixGetHeight(page), 0, 0, 0.1F, NULL, &dark);
-    if (dark)
-        n = find_runs(s, dark, runs);
     for (int i = 0; i < n; i++) {
-        BOX *box = is_aside(&runs[i], runs, n)
-                       ? boxCreate(runs[i].x - 2, runs[i].y - 2, runs[i].w + 4, runs[i].h + 4)
-                       : NULL;
+        const struct run *r = &runs[i];
 
-        if (box)
-            hidden += !pixSetInRectArbitrary(page, box, 255);
-        boxDestroy(&box);
+        if (!is_aside(r, runs, n))
+            continue;
+        shot_paint(page, NULL, r->x - IMAGE_HIDE, r->y - IMAGE_HIDE, r->w + 2 * IMAGE_HIDE,
+            r->h + 2 * IMAGE_HIDE);
+        hidden++;
     }
     pixDestroy(&dark);
     return hidden;

@@ -53,7 +53,7 @@ static PIX *even_light(PIX *grey)
     return even;
 }
 
-static PIX *dark_of(PIX *grey)
+PIX *shot_dark(PIX *grey)
 {
     PIX *dark = NULL;
 
@@ -61,14 +61,15 @@ static PIX *dark_of(PIX *grey)
     return dark;
 }
 
-static void image_clean_paint(PIX *grey, PIX *dark, int x, int y, int w, int h)
+void shot_paint(PIX *grey, PIX *dark, int x, int y, int w, int h)
 {
     BOX *box = boxCreateValid(x < 0 ? 0 : x, y < 0 ? 0 : y, x < 0 ? w + x : w, y < 0 ? h + y : h);
 
     if (!box)
         return;
     pixSetInRectArbitrary(grey, box, 255);
-    pixClearInRect(dark, box);
+    if (dark)
+        pixClearInRect(dark, box);
     boxDestroy(&box);
 }
 
@@ -83,7 +84,7 @@ static void paint_codes(struct shot *s, PIX *grey, PIX *dark)
             w = (int)(c->box.w * s->scale), h = (int)(c->box.h * s->scale),
             by_x = 3 + (linear && across ? w / 40 : 0), by_y = 3 + (linear && !across ? h / 40 : 0);
 
-        image_clean_paint(grey, dark, x - by_x, y - by_y, w + 2 * by_x, h + 2 * by_y);
+        shot_paint(grey, dark, x - by_x, y - by_y, w + 2 * by_x, h + 2 * by_y);
     }
 }
 
@@ -115,7 +116,7 @@ static void paint_patterns(PIX *grey, PIX *dark)
         BOX *b = boxaGetBox(parts, i, L_CLONE);
 
         if (is_pattern(dark, b))
-            image_clean_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
+            shot_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
         boxDestroy(&b);
     }
     boxaDestroy(&parts);
@@ -153,7 +154,7 @@ static void take_rules(struct shot *s, PIX *grey, PIX *dark, bool across)
             if (s->found.head.n_rules < IMAGE_ROOM_RULES)
                 s->found.rules[s->found.head.n_rules++] = found_box(
                     s, s->scale, b->x, b->y, b->w, b->h);
-            image_clean_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
+            shot_paint(grey, dark, b->x - 1, b->y - 1, b->w + 2, b->h + 2);
         }
         boxDestroy(&b);
     }
@@ -161,8 +162,7 @@ static void take_rules(struct shot *s, PIX *grey, PIX *dark, bool across)
     pixDestroy(&lines);
 }
 
-/* Returns the median height of what may be letters; 0: there are few. */
-static int letters_height(PIX *dark)
+int shot_letters_height(PIX *dark)
 {
     BOXA *all = pixConnCompBB(dark, 8);
     int counts[LETTER_MAX + 1] = {0}, n = 0, seen = 0, height = 0;
@@ -210,7 +210,7 @@ static void straighten(struct shot *s, PIX **grey, PIX **dark)
 
 static PIX *enlarge(struct shot *s, PIX *grey, PIX *dark)
 {
-    int height = letters_height(dark);
+    int height = shot_letters_height(dark);
     PIX *larger, *smooth;
 
     s->zoom = 1;
@@ -240,7 +240,7 @@ bool shot_clean(struct shot *s)
     grey = s->found.head.photo ? even_light(s->work) : NULL;
     if (!grey)
         grey = pixCopy(NULL, s->work);
-    dark = grey ? dark_of(grey) : NULL;
+    dark = grey ? shot_dark(grey) : NULL;
     if (dark) {
         if (s->found.head.photo)
             paint_surroundings(grey, dark);
@@ -295,7 +295,7 @@ void shot_figures(struct shot *s)
         side = width > height ? width : height;
     float by = side > SMALL_SIDE ? (float)SMALL_SIDE / (float)side : 1;
     PIX *small = by < 1 ? pixScaleSmooth(s->work, by, by) : pixClone(s->work),
-        *dark = small ? dark_of(small) : NULL;
+        *dark = small ? shot_dark(small) : NULL;
     float share = 0;
 
     for (uint32_t i = 0; i < s->found.head.n_codes; i++) {

@@ -84,14 +84,10 @@ static bool looks_like_code(const BOX *b)
 /* Returns the dark parts of a picture, whose gaps are closed. NULL: it could not be done. */
 static BOXA *parts_of(PIX *grey)
 {
-    PIX *dark = NULL, *closed;
-    BOXA *parts;
+    PIX *dark = shot_dark(grey),
+        *closed = dark ? pixCloseSafeBrick(NULL, dark, CLOSE, CLOSE) : NULL;
+    BOXA *parts = closed ? pixConnCompBB(closed, 8) : NULL;
 
-    if (pixOtsuAdaptiveThreshold(
-            grey, pixGetWidth(grey), pixGetHeight(grey), 0, 0, 0.1F, NULL, &dark))
-        return NULL;
-    closed = pixCloseSafeBrick(NULL, dark, CLOSE, CLOSE);
-    parts = closed ? pixConnCompBB(closed, 8) : NULL;
     pixDestroy(&closed);
     pixDestroy(&dark);
     return parts;
@@ -176,13 +172,9 @@ static void read_maxicode(struct shot *s, PIX *grey, double scale, const BOX *ri
 /* Returns the boxes of dark parts that may be rings. */
 static BOXA *rings_of(PIX *grey)
 {
-    PIX *dark = NULL;
-    BOXA *all, *rings = boxaCreate(16);
+    PIX *dark = shot_dark(grey);
+    BOXA *all = dark ? pixConnCompBB(dark, 8) : NULL, *rings = boxaCreate(16);
 
-    if (pixOtsuAdaptiveThreshold(
-            grey, pixGetWidth(grey), pixGetHeight(grey), 0, 0, 0.1F, NULL, &dark))
-        dark = NULL;
-    all = dark ? pixConnCompBB(dark, 8) : NULL;
     for (int i = 0; all && rings && i < boxaGetCount(all) && boxaGetCount(rings) < RINGS_MAX; i++) {
         BOX *b = boxaGetBox(all, i, L_CLONE);
 

@@ -16,7 +16,7 @@ enum {
     LEAST_REST = 60
 };
 enum { BLACK = 40, WHITE = 235 };
-enum { REST_LETTERS = 3, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20, HIDE = 2 };
+enum { REST_LETTERS = 3, SIDEWAYS_LETTERS = 24, SIDEWAYS_SENSE = 20 };
 enum { SENSE_ENOUGH = 15, PSM_PAGE = 3, PSM_SPARSE = 11 };
 
 static struct shot shot; /* the one that is read */
@@ -71,10 +71,8 @@ static bool is_crisp(PIX *grey)
 /* Returns the picture in black and white, as grey. NULL: it could not be made. */
 static PIX *black_and_white(PIX *grey)
 {
-    PIX *dark = NULL, *made;
+    PIX *dark = shot_dark(grey), *made = dark ? pixConvertTo8(dark, 0) : NULL;
 
-    pixOtsuAdaptiveThreshold(grey, pixGetWidth(grey), pixGetHeight(grey), 0, 0, 0.1F, NULL, &dark);
-    made = dark ? pixConvertTo8(dark, 0) : NULL;
     pixDestroy(&dark);
     return made;
 }
@@ -208,25 +206,23 @@ static void image_main_clean(struct shot *s)
 /* Paints over the words that were read. Returns how many letters may be left. */
 static int hide_words(struct shot *s, PIX *page)
 {
-    PIX *dark = NULL;
+    PIX *dark;
     int n = 0;
     BOXA *left;
 
     for (uint32_t i = 0; i < s->found.head.n_words; i++) {
         const struct image_box *at = &s->seen[i];
-        BOX *box = boxCreate(
-            (int)at->x - HIDE, (int)at->y - HIDE, (int)at->w + 2 * HIDE, (int)at->h + 2 * HIDE);
 
-        pixSetInRectArbitrary(page, box, 255);
-        boxDestroy(&box);
+        shot_paint(page, NULL, (int)at->x - IMAGE_HIDE, (int)at->y - IMAGE_HIDE,
+            (int)at->w + 2 * IMAGE_HIDE, (int)at->h + 2 * IMAGE_HIDE);
     }
-    pixOtsuAdaptiveThreshold(page, pixGetWidth(page), pixGetHeight(page), 0, 0, 0.1F, NULL, &dark);
+    dark = shot_dark(page);
     left = dark ? pixConnCompBB(dark, 8) : NULL;
     for (int i = 0; left && i < boxaGetCount(left); i++) {
         int w, h;
 
         boxaGetBoxGeometry(left, i, NULL, NULL, &w, &h);
-        n += h >= 8 * s->zoom && h <= 120 * s->zoom && w <= 2 * h && w * 6 >= h;
+        n += shot_is_letter_high(s, h) && w <= 2 * h && w * 6 >= h;
     }
     boxaDestroy(&left);
     pixDestroy(&dark);
