@@ -7,10 +7,7 @@
 
 #include "inference.gen.h"
 
-enum {
-    BUDGET_MS = 8000, /* a picture may take */
-    LEFT_MS = 3000
-};
+enum { LEFT_MS = 3000 }; /* of a request, kept for what follows the reading */
 
 /* ---- whose number is it ---- */
 
@@ -110,10 +107,14 @@ wharf_status reading_ask(wharf_req *req, struct picture *p, const wharf_image_wi
     if (verdict == WHARF_IMAGE_LANGUAGE)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "options.extraction.languages",
             "One of these languages is not installed here; leave it out");
-    if (verdict == WHARF_IMAGE_GOOD)
-        p->read = read;
-    else
+    if (verdict != WHARF_IMAGE_GOOD) {
         reading_verdict(p, verdict, reason);
+        *read = (wharf_image_read){.head = WHARF_HEAD(wharf_image_read)};
+        /* what a scanner read is there all the same; of no picture at all nothing is */
+        if (!p->given.n || strchr(p->error, '.'))
+            return WHARF_OK;
+    }
+    p->read = read;
     return WHARF_OK;
 }
 
@@ -125,7 +126,7 @@ wharf_status picture_read(
         .head = WHARF_HEAD(wharf_image_wish), .wants = wants, .languages = languages};
 
     ms /= (int64_t)left;
-    wish.budget_ms = ms < 1 ? 1 : ms < BUDGET_MS ? (uint32_t)ms : BUDGET_MS;
+    wish.budget_ms = ms < 1 ? 1 : ms < WHARF_IMAGE_BUDGET_MS ? (uint32_t)ms : WHARF_IMAGE_BUDGET_MS;
     return reading_ask(req, p, &wish);
 }
 

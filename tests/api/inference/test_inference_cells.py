@@ -6,6 +6,7 @@ import time
 import pytest
 
 from readings import PATH, drawn, labels, numbered, read, text
+from test_inference_later import ended, later
 from wharf import BUILD, Server
 
 ITEMS = "/v0/ai/inferences/images/item-labels"
@@ -91,6 +92,17 @@ def test_given_up_after_the_second_one(client, unharmed, rows):
     assert (item["status"], item["errors"]) == ("error", ["image_unreadable"])
 
 
+@pytest.mark.parametrize("rows", [ENDS_TWICE, MEMORY_TWICE])
+def test_a_scanner_counts_where_the_picture_is_given_up(client, unharmed, rows):
+    row = send(client, rows, barcode_values=[labels.TRACKING])
+    assert (row["status"], row["errors"], row["tracking_number"], row["provider_id"]) == ("extracted", [], labels.TRACKING, "ups") and not row["engine"]["whole"]
+    row = send(client, [rows, SOUND], barcode_values=[[labels.TRACKING], []], options={**NOBODY, "images": {"barcodes_from_all": True}})
+    assert [i["error"] for i in row["images"]] == ["extraction_failed", None] and row["tracking_number"] == labels.TRACKING and row["errors"] == []
+    assert send(client, rows, barcode_values=["no number"])["tracking_number"] is None
+    item = send(client, rows, ITEMS, barcode_values=["(01)09506000134352(10)LOT7"])
+    assert (item["gtin"], item["lot_number"], item["errors"]) == ("09506000134352", "LOT7", []), item
+
+
 def test_nothing_is_found_without_the_step(client):
     """Then it is not the picture that says nothing."""
     assert send(client, SOUND, made=blank)["errors"] == ["image_unreadable", "unknown_provider"]
@@ -105,6 +117,12 @@ def test_steps_for_which_there_is_no_time(client):
     assert (row["status"], row["errors"], row["tracking_number"], codes(row)) == ("extracted", [], labels.TRACKING, [labels.TRACKING]) and not row["engine"]["whole"] and not row["raw_text"]
     row = send(client, SLOW, made=blank)
     assert (row["status"], row["errors"]) == ("error", ["extraction_timeout", "unknown_provider"])
+
+
+def test_a_job_gives_a_picture_no_more_time_than_a_request_does(client):
+    """Eight seconds: with more the process would be ended at its twelve, and nothing would be told of what was found."""
+    row = next(r for r in (ended(client, later(client, picture(SLOW), options=NOBODY)) for _ in range(5)) if r["tracking_number"])  # a busy machine may have no process
+    assert (row["status"], row["errors"], codes(row)) == ("extracted", [], [labels.TRACKING]) and not row["engine"]["whole"] and not row["raw_text"]
 
 
 def test_everybody_waits_for_ten_seconds_at_most(server, client):
