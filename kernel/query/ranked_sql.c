@@ -34,18 +34,18 @@ struct candidates {
     query_extra_fn *extra;
     void *arg;
     const char *join; /* before the next step */
-    int unless; /* the steps find nothing where all_words has so many rows; 0: they always do */
 };
 
 /* Writes a step: at most `most` rows that the terms match. whole: a column that must be equal to
- * the whole search; NULL: none. Each page must rank the same rows, so a step without `whole`
+ * the whole search; NULL: none. unless: the step finds nothing where all_words has so many rows; 0:
+ * it always looks. Each page must rank the same rows, so a step without `whole`
  * takes the first rows of the table:
  * - the condition on ctid makes PostgreSQL read the table from its first row on; without it a
  *   scan may begin where the scan of another session is;
  * - pg_backend_pid() may not run in parallel workers, so there are none: they would find other
  *   rows first each time. */
-static void candidates_step(
-    struct candidates *c, const struct list_query *part, const struct field *whole, int most)
+static void candidates_step(struct candidates *c, const struct list_query *part,
+    const struct field *whole, int most, int unless)
 {
     sql_addf(c->s, "%s(SELECT ", c->join);
     search_columns(c->s, c->d);
@@ -56,35 +56,33 @@ static void candidates_step(
         sql_add(c->s, " ORDER BY t.id");
     } else
         sql_add(c->s, " AND t.ctid >= '(0,0)' AND pg_backend_pid() > 0");
-    if (c->unless)
-        sql_addf(c->s, " AND (SELECT count(*) FROM all_words) < %d", c->unless);
+    if (unless)
+        sql_addf(c->s, " AND (SELECT count(*) FROM all_words) < %d", unless);
     sql_addf(c->s, " LIMIT %d)", most);
     c->join = " UNION ALL ";
 }
 
-/* Writes the steps of rows with all of the terms. What stands in columns of words is a step of its
- * own: a word that many files have does not take the place of names, and each step reads the
- * indexes of its columns only. A name with one word, of a row that has the others in a file, is
- * found by the step of texts only, which is therefore always there. */
-static void candidates_with(struct candidates *c, const wharf_str *terms, size_t n, int most)
+/* Writes the steps of rows with all of the terms; `most` and `unless` as of a step. What stands in
+ * columns of words is a step of its own: a word that many files have does not take the place of
+ * names, and each step reads the indexes of its columns only. A name with one word, of a row that
+ * has the others in a file, is found by the step of texts only, which is therefore always there. */
+static void candidates_with(
+    struct candidates *c, const wharf_str *terms, size_t n, int most, int unless)
 {
     struct list_query part = *c->q;
-    int unless = c->unless;
 
     part.terms = terms;
     part.n_terms = n;
     part.match_all = true;
     part.in_table_order = true;
-    if (c->d->list.n_words) {
+    if (c->d->list.n_words)
         part.looks_in = LOOKS_IN_TEXTS;
-        c->unless = 0;
-    }
-    candidates_step(c, &part, NULL, most);
-    c->unless = unless;
+    candidates_step(c, &part, NULL, most, c->d->list.n_words ? 0 : unless);
     if (!c->d->list.n_words || (n == 1 && !search_in_words(*terms)))
         return;
     part.looks_in = n == 1 ? LOOKS_IN_WORDS : LOOKS_IN_ALL;
-    candidates_step(c, &part, NULL, most < QUERY_RANKED_WORDS_MAX ? most : QUERY_RANKED_WORDS_MAX);
+    candidates_step(
+        c, &part, NULL, most < QUERY_RANKED_WORDS_MAX ? most : QUERY_RANKED_WORDS_MAX, unless);
 }
 
 /* Writes the steps of rows of which a column is the search as a whole, for columns that the list
@@ -100,7 +98,7 @@ static void candidates_whole(struct candidates *c)
         for (size_t j = 0; j < c->d->list.n_sorts; j++) {
             if (c->d->list.sorts[j] != f || f->store != STORE_TEXT || f->sort_members)
                 continue;
-            candidates_step(c, &part, f, QUERY_RANKED_WHOLE_MAX);
+            candidates_step(c, &part, f, QUERY_RANKED_WHOLE_MAX, 0);
         }
     }
 }
@@ -127,21 +125,18 @@ static int ranked_each(const struct list_query *q)
 static int list_sql_candidates(struct candidates *c)
 {
     const struct list_query *q = c->q;
+    int each = ranked_each(q);
     bool any = any_word_matches(q);
 
     sql_add(c->s, "(SELECT DISTINCT ON (t.id) * FROM (");
-    if (any) {
-        sql_add(c->s, "SELECT * FROM all_words");
-        c->join = " UNION ALL ";
-        c->unless = ranked_each(q);
-    } else
-        candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX);
+    c->join = any ? "SELECT * FROM all_words UNION ALL " : "";
+    if (!any)
+        candidates_with(c, q->terms, q->n_terms, QUERY_RANKED_MAX, 0);
     for (size_t i = 0; any && i < q->n_terms; i++)
-        candidates_with(c, &q->terms[i], 1, c->unless);
-    c->unless = 0;
+        candidates_with(c, &q->terms[i], 1, each, each);
     candidates_whole(c);
     sql_add(c->s, ") t) t");
-    return any ? ranked_each(q) : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
+    return any ? each : c->d->list.n_words ? QUERY_RANKED_WORDS_MAX : QUERY_RANKED_MAX;
 }
 
 static void list_sql_scores(struct sql *s, const struct definition *d, const struct list_query *q)
@@ -157,14 +152,14 @@ static void list_sql_scores(struct sql *s, const struct definition *d, const str
 static void list_sql_ranked(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
-    struct candidates c = {s, d, q, who, extra, arg, "", 0};
+    struct candidates c = {s, d, q, who, extra, arg, ""};
     size_t matched = q->match_all ? q->n_terms : 1;
     int least;
 
     sql_add(s, "WITH ");
     if (any_word_matches(q)) {
         sql_add(s, "all_words AS MATERIALIZED (");
-        candidates_with(&c, q->terms, q->n_terms, QUERY_RANKED_MAX);
+        candidates_with(&c, q->terms, q->n_terms, QUERY_RANKED_MAX, 0);
         sql_add(s, "), ");
     }
     sql_add(s, "w AS MATERIALIZED (");
