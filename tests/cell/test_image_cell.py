@@ -104,6 +104,18 @@ def test_two_linear_codes_and_a_pdf417(tmp_path):
         assert one["status"] == "ok" and values(one) == [TRACKED, ("itf", "15400141288763"), ("pdf417", stacked)], one
 
 
+@pytest.mark.parametrize("larger", [11, 12])
+def test_the_twelve_largest_parts(tmp_path, larger):
+    """Section 7.3: a Data Matrix that is not found in the whole page is found as one of the twelve largest dark parts, not as the thirteenth."""
+    page = Image.new("L", (1700, 2200), 255)
+    matrix = labels.code("datamatrix", "SHELF 4711", 4)
+    noise = random.Random(12)
+    for i in range(larger):
+        page.paste(Image.frombytes("L", (30, 30), bytes(noise.choice((0, 255)) for _ in range(900))).resize((270, 270)), (60 + 400 * (i % 4), 60 + 400 * (i // 4)))
+    page.paste(matrix, (1200, 1700))
+    assert matrix.width < 240 and values(read(tmp_path, labels.bytes_of(page))) == [("datamatrix", "SHELF 4711")] * (larger == 11)
+
+
 def test_barcodes_in_noise(tmp_path):
     """Grey paper and grain, as scanners leave them, in several sizes, and in a photograph: all codes, not only one that is easy."""
     page = labels.label(labels.code("code128", "42098028", 3, 90))
