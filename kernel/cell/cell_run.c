@@ -20,8 +20,8 @@
 
 /* For a process that closed its socket to be gone, and for one that was killed then. */
 enum {
-    LEAVE_MS = 50, /* a process that shall end gets */
-    KILLED_MS = 1000 /* until a killed process is gone */
+    LEAVE_MS = 50, /* a process has to end by itself */
+    KILLED_MS = 1000 /* a killed process has to be gone */
 };
 /* Processes that a call is given to, when each ends before it read the call. */
 enum { TAKES_MAX = 8 };

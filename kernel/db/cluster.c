@@ -28,9 +28,9 @@ enum {
     SOCKET_DIR_MAX = 90, /* + "/.s.PGSQL.5432" must fit sun_path, and PostgreSQL's limit of 107 */
     POLL_US = 5000,
     LEFT_US = 100000, /* between two starts beside what is left of a killed server */
-    ORPHAN_WAIT_S = 60, /* for a server of before to end */
-    STOP_FAST_S = 60, /* for a fast stop */
-    STOP_NOW_S = 10, /* for an immediate one after it */
+    ORPHAN_WAIT_S = 60, /* the wait for the end of an earlier PostgreSQL */
+    STOP_FAST_S = 60, /* a fast stop may take */
+    STOP_NOW_S = 10, /* an immediate stop after it may take */
     LOG_MAX_BYTES = 16 * 1024 * 1024, /* of the log of PostgreSQL */
 };
 

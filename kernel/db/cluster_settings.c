@@ -10,8 +10,8 @@
 
 enum {
     MIB = 1024 * 1024,
-    SHARED_LEAST_MIB = 128, /* of shared_buffers */
-    SHARED_MOST_MIB = 1024 /* of shared_buffers */
+    SHARED_LEAST_MIB = 128, /* the least shared_buffers */
+    SHARED_MOST_MIB = 1024 /* the most shared_buffers */
 };
 
 /* Pages that do not fit in shared_buffers are written again and again while a batch runs, and

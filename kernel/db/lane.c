@@ -13,7 +13,7 @@
 enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
 enum {
     GROUP_MAX = 256, /* statements of one group */
-    CONNECT_WAIT_US = 5000000, /* for a connection */
+    CONNECT_WAIT_US = 5000000, /* a new connection may take */
     SILENCE_US = 2000000,
     LOST_MAX = 3 /* connections that a statement may lose */
 };

@@ -24,7 +24,7 @@ enum {
     BATCH_LINES = 500, /* lines that are written at once */
     KEPT_BODY = 8192, /* bytes of a body that are kept */
     COLLECT_MS = 200, /* lines of so long go together */
-    RETRY_MS = 500, /* when the database is away */
+    RETRY_MS = 500, /* between two tries while the database is away */
     TEXTS = 21,
 };
 _Static_assert(offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str),

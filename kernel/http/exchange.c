@@ -226,7 +226,7 @@ static void exchange_suspend(struct exchange *x)
  * longer, or comes when HELD_MAX wait, is suspended. */
 enum {
     HELD_TURNS = 4,
-    HELD_MAX = 256 /* requests that are held so */
+    HELD_MAX = 256 /* reading requests that are held for some turns */
 };
 
 static bool only_reads(const struct plan *p)

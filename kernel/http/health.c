@@ -35,7 +35,7 @@ enum {
     DOWN_US = 10 * SECOND_US, /* a worker that is only started again is back before */
     LOST_US = 60 * SECOND_US, /* so long lost lines are told */
     DAY_S = 86400,
-    CERTIFICATE_SOON_S = 14 * DAY_S, /* a certificate that ends within is told of */
+    CERTIFICATE_SOON_S = 14 * DAY_S, /* a warning comes so long before a certificate ends */
     PROBE_BYTES = 4096,
     TEXT = RIGHTS_TEXT
 };

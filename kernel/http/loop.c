@@ -27,8 +27,8 @@
 enum {
     /* a kept-alive connection may have a request on its way when a drain begins */
     BULK_ROUNDS = 16,
-    LINGER_US = 1000000, /* at the end: a connection may send its next request */
-    KEEP_ALIVE_S = 60, /* a connection without request */
+    LINGER_US = 1000000, /* a worker that stops still waits for a next request */
+    KEEP_ALIVE_S = 60, /* a connection without a request is kept */
     /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
     GRACE_S = 10, /* beyond it and the time of headers, libmicrohttpd ends it */
     EVENTS = 64,

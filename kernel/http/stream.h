@@ -26,7 +26,7 @@ enum {
 
 /* Limit of open streams of channels (plugin-api/wharf/service/channel.h). */
 enum { CHANNEL_STREAMS = 10000 }; /* streams of stations and others */
-#define CHANNEL_LIFE_US 3600000000LL /* such a stream is closed after */
+#define CHANNEL_LIFE_US 3600000000LL /* then such a stream is closed */
 #define CHANNEL_LOOK_US 5000000 /* all look, whatever was told */
 
 struct stream_hub;

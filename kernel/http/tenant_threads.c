@@ -24,7 +24,7 @@
 
 enum {
     KEY_MAX = 48,
-    IDLE_S = 20, /* a thread without work ends after */
+    IDLE_S = 20, /* then a thread without work ends */
     FIRST_GUESS_US = 20000,
     WAITING_MAX = 8192 /* requests that wait */
 };

@@ -21,7 +21,7 @@
 enum {
     SECOND_US = 1000000,
     QUICK_CRASH_US = 5000000, /* a worker that ends sooner has crashed early */
-    FIRST_DELAY_US = 100000, /* before it is started again; doubled */
+    FIRST_DELAY_US = 100000, /* before a worker is started again; doubled each time */
     MAX_DELAY_US = 30000000, /* longest delay */
     KILLED_DELAY_US = 400000, /* longest delay after one that was killed */
     /* connections wait so long for the next worker, when others could take them */

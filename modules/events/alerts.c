@@ -8,7 +8,7 @@
 #include "events.gen.h"
 
 enum {
-    HOUR_S = 3600, /* one mail of a kind to an address in */
+    HOUR_S = 3600, /* an address gets one mail of a kind in this time */
     SHOWN_MAX = 50, /* events that a mail lists */
     KEY_MAX = 200
 };

@@ -19,7 +19,7 @@ enum {
     VERIFY_HOURS = 72, /* the link that verifies an address is good */
     PENDING_DAYS = 30, /* a subscriber who never verifies is deleted then */
     RESENDS_A_DAY = 5, /* of that mail */
-    REFUSALS_MAX = 3, /* hard refusals in a row until it is bounced */
+    REFUSALS_MAX = 3, /* refusals in a row, then an address counts as bounced */
     UNSUBSCRIBE_DAYS = 365, /* the link that ends mails is good */
 };
 #define TOKEN_KIND       "stream"

@@ -8,7 +8,7 @@ enum {
     FIELD_ALONE = 850, /* without a caption */
     FIELD_DATE_SPAN = 400, /* days */
     FIELD_VALUE_MAX = 191,
-    PACKAGES_MAX = 999, /* the highest "n of m" */
+    PACKAGES_MAX = 999, /* the largest m of "n of m" */
     SHARES_MAX = 99, /* packages of "1/3" alone */
     LONE_DATE = 12 /* bytes */
 };

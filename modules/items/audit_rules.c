@@ -7,7 +7,7 @@
 #include "wharf/errors.h"
 
 /* So much may the clock by which jobs are started be ahead of the one of requests. */
-#define CLOCKS_DIFFER_US INT64_C(10000000) /* a job may come so much before its time */
+#define CLOCKS_DIFFER_US INT64_C(10000000) /* a job may run so much too early, as clocks differ */
 
 /* A write that this module makes by itself. */
 struct audit_cause {

@@ -4,7 +4,7 @@
 
 #include "print_job_plan.h"
 
-#define NEAR_INCHES    0.06 /* a side may differ from a size */
+#define NEAR_INCHES    0.06 /* a side may differ so much from that of a size */
 #define SMALLER_INCHES 0.15 /* 100 by 150 mm are printed on 4 by 6 inches */
 
 wharf_status paper_check_custom(wharf_req *req, const wharf_rec *job, struct plan *p)

@@ -4,7 +4,7 @@
 #include "stations.gen.h"
 #include "wharf/errors.h"
 
-enum { UNCLAIMED_S = 5 }; /* a station with a session is pushed to */
+enum { UNCLAIMED_S = 5 }; /* then a job that no session claimed is pushed */
 
 static const char *const drivers[] = {"fcm", "pushy", "webhook"};
 enum { DRIVERS = sizeof(drivers) / sizeof(drivers[0]) };

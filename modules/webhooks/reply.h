@@ -9,8 +9,8 @@
 #include "wharf/plugin.h"
 
 enum {
-    REPLY_PAUSE_MIN_MS = 1000, /* a 429 pauses */
-    REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000, /* a 429 pauses at most */
+    REPLY_PAUSE_MIN_MS = 1000, /* the shortest pause after an answer 429 */
+    REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000, /* the longest one */
     REPLY_LATER_MAX_MS = 3600 * 1000 /* Retry-After of other answers counts at most */
 };
 

@@ -1,6 +1,6 @@
 /* image_pool.c - the processes that read pictures: what docs/spec/06-inference.md section 7.1 says
  * of their pool, with the figures of services/image/host_image.c and the probe as their program.
- * What they do of pictures: tests/cell/test_image_cell.py. */
+ * tests/cell/test_image_cell.py tests what they do with pictures. */
 #include "unit.h"
 
 #include <string.h>
