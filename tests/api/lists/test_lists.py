@@ -294,3 +294,9 @@ def test_locations_limit_counts(fresh):
     assert len(both.get("/v1/samples").ids) == 5
     nowhere = owner.get("/v1/samples?location_id=loc_0000000000000000000000")
     assert nowhere.data == []
+
+
+@pytest.mark.parametrize("text", ["", "".join(map(chr, range(1, 128))), "ISTANBUL", "Straße 7", "ÉCOLE", "Ærø", "ΑΘΗΝΑ", "МОСКВА", "I\u0307stanbul", "王小明 LTD", "№ 5 \u00a9"])
+def test_texts_are_folded_as_without_the_short_way_for_ascii(server, text):
+    folded, slowly, again = server.sql("SELECT wharf.fold(%s), lower(public.unaccent(%s)), wharf.fold(wharf.fold(%s))", text, text, text)[0]
+    assert folded == slowly == again
