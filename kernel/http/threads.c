@@ -35,14 +35,22 @@ struct share {
     struct exchange *first, **last;
 };
 
+/* Where a thread waits for work. */
+struct seat {
+    pthread_cond_t more;
+    bool idle; /* sleeps, and nobody has woken it yet */
+    uint64_t turn; /* of its last request: the greatest is the one that worked last */
+};
+
 struct threads {
     struct server *server;
     struct share *shares; /* by index of the plugin; guarded by the lock, as all up to stop */
     size_t shared; /* admitted, of all shares */
     pthread_mutex_t lock;
-    pthread_cond_t more;
     struct exchange *first, **last;
     size_t waiting, max_waiting;
+    struct seat seats[THREADS_MAX]; /* by index of the thread */
+    uint64_t turns;
     /* by next_done; without the lock, for the body reader's sake (body_reader.c) */
     _Atomic(struct exchange *) done;
     bool stop;
@@ -90,13 +98,37 @@ static bool threads_has_room(const struct threads *t, const struct share *s)
     return s->admitted < (t->n + 1) / 2 && t->shared < t->n - 1;
 }
 
+/* Wakes, of the threads that sleep, the one that worked last: the caches of its connection know the
+ * tables and statements of late, those of one that slept for long may not. Call with the lock
+ * held. */
+static void wake_one(struct threads *t)
+{
+    struct seat *best = NULL;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->seats[i].idle && (!best || t->seats[i].turn > best->turn))
+            best = &t->seats[i];
+    }
+    if (!best)
+        return; /* all are at work, and look at the queue before they sleep */
+    best->idle = false;
+    pthread_cond_signal(&best->more);
+}
+
+/* Wakes all that sleep. Call with the lock held. */
+static void wake_all(struct threads *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        pthread_cond_signal(&t->seats[i].more);
+}
+
 static void queue_add(struct threads *t, struct exchange *x)
 {
     x->next_done = NULL;
     *t->last = x;
     t->last = &x->next_done;
     t->waiting++;
-    pthread_cond_signal(&t->more);
+    wake_one(t);
 }
 
 /* Queues a request of a plugin, which takes a place in the plugin's share until it is given back.
@@ -155,7 +187,8 @@ struct noted {
 
 /* Waits for a request, a second at most, or for a doubt: *ret is NULL when none came. Returns false
  * when the threads end. */
-static bool next_exchange(struct threads *t, const struct noted *noted, struct exchange **ret)
+static bool next_exchange(
+    struct threads *t, struct seat *seat, const struct noted *noted, struct exchange **ret)
 {
     struct exchange *x;
     struct timespec until;
@@ -164,10 +197,14 @@ static bool next_exchange(struct threads *t, const struct noted *noted, struct e
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
     pthread_mutex_lock(&t->lock);
-    while (!t->first && !t->stop && !late && atomic_load(&t->doubts) == noted->doubts)
-        late = pthread_cond_timedwait(&t->more, &t->lock, &until) == ETIMEDOUT;
+    while (!t->first && !t->stop && !late && atomic_load(&t->doubts) == noted->doubts) {
+        seat->idle = true;
+        late = pthread_cond_timedwait(&seat->more, &t->lock, &until) == ETIMEDOUT;
+    }
+    seat->idle = false;
     x = t->first;
     if (x) {
+        seat->turn = ++t->turns;
         t->first = x->next_done;
         if (!t->first)
             t->last = &t->first;
@@ -261,7 +298,7 @@ void threads_doubt(struct threads *t)
     pthread_mutex_lock(&t->lock);
     atomic_fetch_add(&t->doubts, 1);
     atomic_store(&t->connected, 0);
-    pthread_cond_broadcast(&t->more);
+    wake_all(t);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -281,7 +318,7 @@ static bool left_to_others(
     if (t->last == &t->first)
         t->last = &x->next_done;
     t->waiting++;
-    pthread_cond_signal(&t->more);
+    wake_one(t);
     pthread_mutex_unlock(&t->lock);
     return true;
 }
@@ -298,7 +335,7 @@ static void *thread_main(void *arg)
     free(start);
     crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
-    while (next_exchange(t, &noted, &x)) {
+    while (next_exchange(t, &t->seats[start_index], &noted, &x)) {
         if (!x) {
             db_look(ctx->db);
             if (start_index == 0) /* lanes shall not have the last connections */
@@ -336,7 +373,8 @@ struct threads *threads_start(struct server *s, size_t n)
     t->last = &t->first;
     t->max_waiting = QUEUE_PER_THREAD * t->n;
     pthread_mutex_init(&t->lock, NULL);
-    cond_init_monotonic(&t->more);
+    for (size_t i = 0; i < t->n; i++)
+        cond_init_monotonic(&t->seats[i].more);
     for (size_t i = 0; i < t->n; i++) {
         struct start *start = malloc(sizeof(*start));
 
@@ -394,7 +432,7 @@ void threads_stop(struct threads *t)
 {
     pthread_mutex_lock(&t->lock);
     t->stop = true;
-    pthread_cond_broadcast(&t->more);
+    wake_all(t);
     pthread_mutex_unlock(&t->lock);
     for (size_t i = 0; i < t->n; i++)
         pthread_join(t->ids[i], NULL);
@@ -403,7 +441,8 @@ void threads_stop(struct threads *t)
 void threads_free(struct threads *t)
 {
     pthread_mutex_destroy(&t->lock);
-    pthread_cond_destroy(&t->more);
+    for (size_t i = 0; i < t->n; i++)
+        pthread_cond_destroy(&t->seats[i].more);
     free(t->shares);
     free(t);
 }

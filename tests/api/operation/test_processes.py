@@ -14,7 +14,7 @@ import tempfile
 import pytest
 import requests
 
-from wharf import PROGRAM, WAIT, Server, until
+from wharf import PROGRAM, WAIT, Server, make_contact, until
 
 MODULES = "org,locations,events,webhooks,workflows"
 RUN = 'return {on_run = function() return {done = true} end}'
@@ -217,3 +217,17 @@ def test_a_user_that_is_not_there():
     for command in ("check", "serve"):
         done = subprocess.run([PROGRAM, command, "--data", "/nonexistent/wharf" if command == "check" else tempfile.mkdtemp(), "--set", "user=wharf-nobody-has-this", "--set", "modules=org", "--set", "listen=127.0.0.1:0", "--set", "admin.listen="], capture_output=True, text=True, timeout=WAIT)
         assert done.returncode == 1 and 'there is no user "wharf-nobody-has-this"' in done.stderr, done.stderr
+
+
+def test_requests_one_after_another_take_few_connections():
+    """The thread that worked last gets the next request: its connection knows the statements, and others need not be made."""
+    server = Server("--modules", "org,locations,contacts", "--set", "workers=1", "--set", "database.pool=8")
+    try:
+        client = server.organization().client()
+        before = server.sql("SELECT clock_timestamp()")[0][0]
+        for i in range(40):
+            make_contact(client, f"Jane {i}")
+        made = server.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'wharf' AND pid <> pg_backend_pid() AND backend_start > %s", before)[0][0]
+        assert 1 <= made <= 4, server.sql("SELECT application_name, backend_start, left(query, 60) FROM pg_stat_activity WHERE datname = 'wharf'")
+    finally:
+        server.end()
