@@ -25,7 +25,7 @@ LISTS = {"shipments": ("shipments.shipment", "/v1/shipments"), "trackers": ("tra
          "contacts": ("contacts.contact", "/v1/contacts"), "locations": ("locations.location", "/v1/locations"), "groups": ("contacts.contact_group", "/v1/groups"),
          "items": ("items.item", "/v1/items"), "documents": ("documents.document", "/v1/documents"), "links": ("documents.link", "/v1/documents/links")}
 PREFIXES = {"shipments": "ship", "trackers": "track", "containers": "ctnr", "parcels": "prcl", "contacts": "ctct", "locations": "loc", "groups": "grp", "items": "item", "documents": "dcmt", "links": "dlk"}
-TRIES, DAY, HOUR, RARE = 3, 86400, 3600, "543210"
+TRIES, DAY, HOUR, RARE = 7, 86400, 3600, "543210"
 CREATES = {"shipments": lambda i: {"tracking_number": f"NEW{i}"}, "trackers": lambda i: {"tracking_number": f"NEXT{i}"}, "containers": lambda i: {}, "contacts": lambda i: {"name": f"New {i}"}, "groups": lambda i: {"name": f"New {i}", "resource": "contact"},
            "locations": lambda i: {"name": f"New {i}", "address": "1 Dock Road, Newark, NJ 07114, US"}, "items": lambda i: {"name": f"New {i}", "base_uom": "each"},
            "documents": lambda i: {"name": f"New {i}", "visibility": "private", "content": "bmV3"}}
