@@ -27,17 +27,21 @@ LONGEST = [
 # run these too.
 THOROUGH = {
     "audits_beside", "audits_model", "audits_stock", "batches_background", "batches_limits",
-    "batches_resources", "batches_sets", "batches_sets_goods", "blame", "blobs", "contact_match",
-    "creates_together", "cursor_walk", "database_trouble", "declarations", "document_clamd",
-    "document_direct", "document_disk", "document_preview", "document_races", "document_retention",
-    "document_s3", "document_settings", "document_words", "events_processing", "events_stream",
-    "fetch", "fulfillment_model", "hook_ends", "hook_library", "hook_watch", "hostile_bodies",
-    "http_heads", "inference_batches", "inference_kept", "inference_later", "inference_places",
+    "batches_resources", "batches_sets", "batches_sets_goods", "blame", "blobs", "clock_jump",
+    "contact_match", "creates_together", "cursor_walk", "customer_send", "database_trouble",
+    "declarations", "document_clamd", "document_direct", "document_disk", "document_preview",
+    "document_races", "document_retention", "document_s3", "document_settings",
+    "document_words", "events_processing", "events_stream", "fetch", "fulfillment_model",
+    "hook_ends", "hook_library", "hook_watch", "hostile_bodies", "http_heads", "image_service",
+    "inference_batches", "inference_cells", "inference_kept", "inference_later",
+    "inference_members", "inference_options", "inference_places", "inference_rules",
     "inference_urls", "integration_workflows", "job_shares", "jobs", "label_sources", "limits",
-    "mail", "operation", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
-    "processes", "readiness", "request_log", "scrub", "search_means_the_same", "slow_and_ending",
-    "sql_names", "stock_hooks", "told_at_start", "webhook_health", "workers", "workflow_memory",
-    "workflow_rules", "workflow_share", "workflow_tells"}
+    "mail", "memory", "operation", "order_of_checks", "outgoing_walls", "plans", "pooler",
+    "print_hostile", "print_sources", "processes", "readiness", "receiving_model",
+    "request_log", "scrub", "search_means_the_same", "slow_and_ending", "sql_names",
+    "stock_hooks", "template_failures", "told_at_start", "webhook_health", "workers",
+    "workflow_memory", "workflow_rules", "workflow_share", "workflow_tells",
+    "workflow_triggers", "workflow_turns"}
 
 
 def pytest_ignore_collect(collection_path, config):
