@@ -67,6 +67,7 @@ static void tell_jump(int64_t us)
 
 static bool sample_clock(struct notifier *p)
 {
+    int64_t asked_us = clock_monotonic_us();
     PGresult *r = PQexec(p->pg,
         "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "
         "(SELECT value FROM wharf.setting WHERE key = 'clock.offset_seconds'), "
@@ -74,7 +75,7 @@ static bool sample_clock(struct notifier *p)
     bool ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
 
     if (ok) {
-        int64_t moved = clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10),
+        int64_t moved = clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10), asked_us,
             strtoll(PQgetvalue(r, 0, 1), NULL, 10), strtoll(PQgetvalue(r, 0, 2), NULL, 10));
 
         /* once for each server: all workers see it */

@@ -37,10 +37,11 @@ bool time_parse_pg(wharf_str s, int64_t *ret_us);
 
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
-/* Sets the kernel clock: database_us was the database's clock now; the others as of
- * clock_set_offset. Returns by how much the database's clock went another way than time passed,
- * since the last call. [any] */
-int64_t clock_sync(int64_t database_us, int64_t offset_s, int64_t change);
+/* Sets the kernel clock to the database's, unless it agrees already. database_us: what the
+ * database's clock showed at some time between asked_us, of clock_monotonic_us(), and now; the
+ * others as of clock_set_offset. Returns by how many microseconds the kernel clock was moved; 0 the
+ * first time, when it was the machine's own. [any] */
+int64_t clock_sync(int64_t database_us, int64_t asked_us, int64_t offset_s, int64_t change);
 /* Returns by how much the machine's own clock is ahead of the database's, without the test
  * offset. [any] */
 int64_t clock_ahead_us(void);

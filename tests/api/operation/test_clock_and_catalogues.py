@@ -1,5 +1,9 @@
 """The test clock, the catalogue of modules and of announced changes: spec 01 section 17."""
 import datetime
+import os
+import socket
+import tempfile
+import threading
 import time
 
 import pytest
@@ -103,3 +107,59 @@ def test_no_clock_without_the_switch():
         assert "/v1/system/clock" not in s.openapi["paths"]
     finally:
         s.stop()
+
+
+class SlowDatabase:
+    """The database of another server, by a socket that passes answers on late."""
+
+    def __init__(self, server):
+        self.folder, self.late = server.folder, 0
+        host, self.port = (server.conninfo.split(name + "=")[1].split()[0] for name in ("host", "port"))
+        self.behind = f"{host}/.s.PGSQL.{self.port}"
+        self.place = tempfile.mkdtemp(prefix="wharf-slow-", dir="/tmp")
+        os.chmod(self.place, 0o711)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(f"{self.place}/.s.PGSQL.{self.port}")
+        os.chmod(f"{self.place}/.s.PGSQL.{self.port}", 0o777)
+        self.listener.listen(64)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    @property
+    def conninfo(self):
+        return f"host={self.place} port={self.port} user=wharf dbname=wharf"
+
+    def serve(self):
+        while True:
+            asker, database = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
+            database.connect(self.behind)
+            for source, target, answers in ((asker, database, False), (database, asker, True)):
+                threading.Thread(target=self.pass_on, args=(source, target, answers), daemon=True).start()
+
+    def pass_on(self, source, target, answers):
+        try:
+            while data := source.recv(65536):
+                time.sleep(self.late if answers else 0)
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            end.close()
+
+
+def test_workers_have_the_time_of_the_database_whenever_its_answer_comes(server):
+    """What is written between two moments of the database is dated between them, by whichever worker: else it would seem older than what another one had written."""
+    slow = SlowDatabase(server)
+    other = Server("--modules", "org,locations", "--set", "workers=2", beside=slow)
+    try:
+        client = other.organization().client()
+        slow.late = 0.05
+        server.sql("NOTIFY wharf_clock")  # all workers ask for the time, of which they are told late
+        for i in range(12):
+            before = server.sql("SELECT date_trunc('milliseconds', clock_timestamp())")[0][0]
+            made = make_location(client, f"Dock {i}")["created_at"]
+            after = server.sql("SELECT clock_timestamp()")[0][0]
+            client.http.close()  # the next one goes to any worker
+            assert before <= datetime.datetime.fromisoformat(made.replace("Z", "+00:00")) <= after
+    finally:
+        slow.late = 0
+        other.end()
