@@ -131,6 +131,10 @@ wharf_status images_take_values(
 wharf_status images_bring(wharf_req *req, struct picture *list, size_t n);
 /* Decodes a data URI or base64. */
 wharf_status images_decode(wharf_req *req, struct picture *p);
+/* Tells whether there is no picture: it could not be fetched or decoded, or it is no image. The
+ * codes of these errors have a dot. A picture that could not be read in time, or that ended the
+ * process, is still one. */
+bool picture_is_none(const struct picture *p);
 /* Fails with the error of the picture. */
 wharf_status images_fail(wharf_req *req, const struct picture *p);
 

@@ -243,6 +243,11 @@ static wharf_status image_take_fetched(wharf_req *req, struct picture *p)
     return s;
 }
 
+bool picture_is_none(const struct picture *p)
+{
+    return p->error && strchr(p->error, '.');
+}
+
 wharf_status images_fail(wharf_req *req, const struct picture *p)
 {
     if (p->fetch && inference_fetch->code(p->fetch).n)

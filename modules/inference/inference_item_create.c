@@ -22,7 +22,7 @@ static wharf_status item_label_read_image(wharf_req *req, struct item_reading *r
     s = picture_read(req, p, WHARF_IMAGE_CODES | WHARF_IMAGE_TEXT, r->wishes.languages, 1);
     if (s != WHARF_OK)
         return s;
-    if (p->error && strchr(p->error, '.'))
+    if (picture_is_none(p))
         return images_fail(req, p);
     if (!p->read)
         return WHARF_OK;

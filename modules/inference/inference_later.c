@@ -24,7 +24,7 @@ static wharf_status later_look(wharf_req *req, const struct reading *r, struct p
         .languages = r->wishes.languages};
     wharf_status s = p->error ? WHARF_OK : reading_ask(req, p, &wish);
 
-    if (p->error && !strchr(p->error, '.')) /* the job may have more luck */
+    if (!picture_is_none(p)) /* the job may have more luck */
         p->error = NULL;
     return s;
 }
@@ -284,7 +284,7 @@ static wharf_status later_give_up(struct later *l, const char *error)
 static const struct picture *later_wrong(const struct reading *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->pictures[i].error && strchr(r->pictures[i].error, '.'))
+        if (picture_is_none(&r->pictures[i]))
             return &r->pictures[i];
     return NULL;
 }

@@ -111,7 +111,7 @@ wharf_status reading_ask(wharf_req *req, struct picture *p, const wharf_image_wi
         reading_verdict(p, verdict, reason);
         *read = (wharf_image_read){.head = WHARF_HEAD(wharf_image_read)};
         /* what a scanner read is there all the same; of no picture at all nothing is */
-        if (!p->given.n || strchr(p->error, '.'))
+        if (!p->given.n || picture_is_none(p))
             return WHARF_OK;
     }
     p->read = read;
@@ -290,16 +290,16 @@ static wharf_status reading_errors(wharf_req *req, struct reading *r)
         /* what a scanner read counts where the picture itself says nothing */
         any = any ||
               (p->label && (!is(z(p->label->classification), "unreadable") || p->label->n_codes));
-        refused = refused && p->error && strchr(p->error, '.');
+        refused = refused && picture_is_none(p);
         whole = whole && !(p->read && !p->read->whole);
         first = first ? first : p;
     }
     if (refused)
         return images_fail(req, first);
     if (!any)
-        r->error = first->error && !strchr(first->error, '.') ? first->error
-                   : whole                                    ? "image_unreadable"
-                                                              : "extraction_timeout";
+        r->error = first->error && !picture_is_none(first) ? first->error
+                   : whole                                 ? "image_unreadable"
+                                                           : "extraction_timeout";
     return WHARF_OK;
 }
 
@@ -338,7 +338,7 @@ static wharf_val reading_score(bool known, uint32_t score)
 wharf_status picture_keep(
     wharf_req *req, const struct picture *p, bool store, wharf_str name, wharf_str *ret_file)
 {
-    bool kept = p->fd >= 0 && store && !(p->error && strchr(p->error, '.'));
+    bool kept = p->fd >= 0 && store && !picture_is_none(p);
     wharf_str type = p->read && p->read->format ? W->mem->format(req, "image/%s", p->read->format)
                                                 : WHARF_S("application/octet-stream");
     wharf_status s;
