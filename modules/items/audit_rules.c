@@ -6,8 +6,8 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-/* So much may the clock by which jobs are started be ahead of the one of requests. */
-#define CLOCKS_DIFFER_US INT64_C(10000000) /* a job may run so much too early, as clocks differ */
+/* The clock that starts jobs may be ahead of the clock of requests. */
+#define CLOCKS_DIFFER_US INT64_C(10000000) /* a job may run so much too early */
 
 /* A write that this module makes by itself. */
 struct audit_cause {

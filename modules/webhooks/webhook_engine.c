@@ -14,8 +14,7 @@
 
 enum {
     WAIT_US = 1000000,
-    /* for running requests, and what is to be told of them, when the server ends */
-    GRACE_US = 10000000, /* requests get at the end */
+    GRACE_US = 10000000, /* requests that run, and notes of their ends, have when the server ends */
 };
 
 void engine_ask_for_care(
