@@ -10,7 +10,7 @@ import requests
 
 from receivers import Receivers
 from walls import STREAMS, Walls
-from wharf import MODULES, WAIT, Server
+from wharf import MODULES, WAIT, Server, until
 
 
 @pytest.fixture(scope="module")
@@ -150,13 +150,25 @@ def foreign_ids(who, walls):
     return {k: v for k, v in ids.items() if v}
 
 
+def test_rows_are_left_alone_by_periodic_jobs(walls):
+    """The test of writes compares rows over minutes: what a job writes into them meanwhile, it would take for a write of a key."""
+    before = walls.state([row for row in walls.rows if row.resource not in BUSY])
+    assert len(before) > 100
+    walls.server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now()")
+    walls.server.sql("NOTIFY wharf_job")
+    until(lambda: not walls.server.sql("SELECT 1 FROM wharf.job_schedule WHERE next_at <= wharf.now()"))
+    until(lambda: not walls.server.sql("SELECT 1 FROM wharf.job j JOIN wharf.job_schedule USING (queue) WHERE j.state <> 'delayed'"))
+    unread = "SELECT 1 FROM documents.document WHERE status = 'ready' AND words_file_id IS DISTINCT FROM file_id AND deleted_at IS NULL"
+    assert not walls.server.sql(unread), "the job that reads documents has not run"
+    assert not walls.changed(before)
+
+
 def test_no_write_reaches_what_the_key_may_not_see(walls):
     problems, asked = [], 0
     for who in walls.whos:
         hidden, foreign = walls.hidden(who), foreign_ids(who, walls)
         unseen = {row.id for row, tokens in hidden}
-        walled = {row.id for row, tokens in hidden if row.id in tokens and row.resource not in BUSY}
-        before = {k: v for k, v in walls.state().items() if k in walled}
+        before = walls.state([row for row, tokens in hidden if row.id in tokens and row.resource not in BUSY])
         for method in ("post", "delete", "put", "patch"):
             for path in operations(walls, method, who):
                 for rows, filled in walls.calls(path):
@@ -179,8 +191,7 @@ def test_no_write_reaches_what_the_key_may_not_see(walls):
                             walls.check(who, filled + json.dumps(body), r.text, hidden)
                         except AssertionError as e:
                             problems.append(f"{method} " + str(e))
-        after = walls.state()
-        changed = [walls.named(id) for id in before if after.get(id) != before[id]]
+        changed = walls.changed(before)
         if changed:
             problems.append(f"{who.name}: changed: {changed}")
     assert asked > 1000
