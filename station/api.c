@@ -10,7 +10,7 @@
 enum {
     ANSWER_MAX = 16 << 20,
     DOWNLOAD_MAX = 64 << 20, /* bytes of a document */
-    TRIES = 3, /* of a request to the server */
+    TRIES = 3, /* to fetch a document */
     CONNECT_S = 10 /* until the connection stands */
 };
 

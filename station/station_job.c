@@ -11,7 +11,7 @@ enum {
     CALL_S = 30, /* one request */
     BACK_MS = 500, /* first wait after a failure; doubled */
     BACK_MAX_MS = 60000, /* longest wait */
-    SUBMIT_TRIES_S = 60 /* a job is tried to be submitted */
+    SUBMIT_TRIES_S = 60 /* the server is told that a job goes to the printer */
 };
 
 pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
