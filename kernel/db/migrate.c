@@ -48,6 +48,11 @@ static const char in_transaction_sql[] =
 static const char session_sql[] = "SET lock_timeout = '5s'; SET statement_timeout = 0";
 static const char path_sql[] =
     "SELECT set_config('search_path', quote_ident($1) || ', public', $2)";
+/* One partition at a time, as a server at work does (sql/ensure_partitions.sql); those of tomorrow,
+ * too, since a run may last over midnight. */
+static const char partition_sql[] =
+    "SELECT coalesce(nullif(wharf.ensure_partitions(wharf.now(), 1), 0), "
+    "wharf.ensure_partitions(wharf.now() + interval '1 day', 1)) > 0";
 static const char prepare_sql[] = "SELECT wharf.prepare_plugin($1)";
 static const char grant_sql[] = "SELECT wharf.grant_plugin($1)";
 
@@ -60,6 +65,7 @@ struct run {
     PGresult *applied; /* or NULL: nothing yet */
     enum migrate_mode mode;
     bool contract;
+    bool partitions; /* are there */
     unsigned done;
 };
 
@@ -392,11 +398,29 @@ static bool run_statements(struct run *r, const struct plugin_migration *m, bool
            exec(r, "RESET search_path; RESET lock_timeout", "RESET");
 }
 
+/* Makes the partitions that are missing, before the first file of a plugin: one that makes those
+ * of its own tables would make them with it, in tables that are not its own. */
+static bool migrate_make_partitions(struct run *r)
+{
+    bool more = true;
+
+    for (unsigned tries = 0; more && tries < TRIES;) {
+        if (ask_bool(r, partition_sql, &more))
+            continue;
+        if (++tries < TRIES) /* it waits for a lock, perhaps */
+            migrate_pause_ms(RETRY_MS);
+    }
+    r->partitions = !more;
+    return !more;
+}
+
 static bool migrate_apply(struct run *r, const struct plugin_migration *m, bool tx)
 {
     bool good = false, again = true;
     int64_t started = clock_monotonic_us();
 
+    if (strcmp(m->plugin, "wharf") != 0 && !r->partitions && !migrate_make_partitions(r))
+        return false;
     for (unsigned i = 0; !good && again && i < TRIES; i++) {
         if (i)
             migrate_pause_ms(RETRY_MS);

@@ -3,12 +3,14 @@ do; what it does wrong at run time is told with plugin, route and request (docs/
 made by tests/plugins/careless."""
 import json
 import os
+import pathlib
 import subprocess
+import tempfile
 
 import pytest
 
 from test_batches import run
-from wharf import BUILD, PROGRAM, WAIT, Server, make_location
+from wharf import BUILD, PROGRAM, WAIT, Server, make_location, until
 
 MODULES = f"org,locations,carriers,contacts,batches,events,stations,{BUILD}/tests/plugins/careless.so"
 
@@ -53,6 +55,7 @@ MIGRATED = {
     "outside_rows": "writes rows of wharf.migration",
     "outside_update": "writes rows of wharf.migration",
     "outside_function": "changes the function careless()",
+    "outside_part": "changes careless_part",
     "outside_trigger": "locations.location",
     "outside_schema": "changes the schema careless_too",
     "outside_index": "names locations.location",
@@ -78,6 +81,48 @@ def test_a_mistake_stops_the_start(mistake):
     with pytest.raises(RuntimeError) as e:
         Server("--modules", MODULES, env={"WHARF_TEST_MISTAKE": mistake})
     assert MIGRATED[mistake] in str(e.value) and "careless" in str(e.value)
+
+
+def test_what_others_change_meanwhile_is_not_taken_for_a_migrations():
+    """A server at work makes partitions, an operator makes a table, while a migration of a plugin waits."""
+    before = Server("--modules", "org,locations,carriers,contacts,batches,events,stations")
+    try:
+        before.sql("SELECT pg_advisory_lock(6204)")
+        migrate = subprocess.Popen([PROGRAM, "migrate", "--data", before.folder, "--set", f"modules={MODULES}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, env={**os.environ, "WHARF_TEST_MISTAKE": "waits"})
+        until(lambda: before.sql("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 6204 AND NOT granted"))
+        before.sql("CREATE TABLE public.of_the_operator (id text); CREATE FUNCTION public.of_the_operator() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        assert before.sql("SELECT wharf.ensure_partitions(wharf.now() + interval '300 days')")[0][0] > 3
+        before.sql("SELECT pg_advisory_unlock(6204)")
+        told = migrate.communicate(timeout=WAIT)[0]
+        assert migrate.returncode == 0 and "applied careless 0002_outside" in told, told
+        before.sql("DROP TABLE public.of_the_operator; DROP FUNCTION public.of_the_operator(); DROP SCHEMA careless CASCADE")
+    finally:
+        before.stop()
+
+
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory(prefix="wharf-month-") as d:
+        pathlib.Path(d).chmod(0o711)
+        yield pathlib.Path(d)
+
+
+def test_modules_with_partitions_are_added_after_the_month_turned(folder):
+    """Partitions of the new month are missing in all tables when these modules make their own."""
+    server = Server("--modules", "org,events", folder=folder)
+    last = server.sql("SELECT max(right(inhrelid::regclass::text, 8)) FROM pg_inherits WHERE inhrelid::regclass::text ~ '_y[0-9]{4}m[0-9]{2}$'")[0][0]
+    missing = [name for name, in server.sql("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhrelid::regclass::text LIKE %s", f"%{last}")]
+    assert len(missing) > 3
+    for name in missing:
+        server.sql(f"DROP TABLE {name}")
+    server.stop()
+    server = Server("--modules", "org,events,webhooks,integrations", folder=folder)
+    try:
+        there = {name for name, in server.sql("SELECT inhrelid::regclass::text FROM pg_inherits")}
+        assert there > set(missing) and {f"webhooks.attempt_{last}"} <= there, (missing, there)
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="module")

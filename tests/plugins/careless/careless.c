@@ -204,6 +204,12 @@ static void wrong_migrations(wharf_decl *d, const wharf_decl_api *api)
                             "LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER c AFTER "
                             "INSERT ON locations.location FOR EACH ROW EXECUTE FUNCTION "
                             "careless.t();"},
+        {"outside_part",
+            "-- wharf: phase=expand\nDO $$ BEGIN BEGIN CREATE TABLE public.careless_part (); "
+            "EXCEPTION WHEN division_by_zero THEN NULL; END; END $$;"},
+        {"waits", "-- wharf: phase=expand\nCREATE TABLE careless.waited (id text); CREATE FUNCTION "
+                  "careless.waited() RETURNS int LANGUAGE sql AS 'SELECT 1'; SELECT "
+                  "pg_advisory_xact_lock(6204);"},
         {"outside_schema", "-- wharf: phase=expand\nCREATE SCHEMA careless_too;"},
         {"outside_index", "-- wharf: phase=expand tx=no\nCREATE INDEX CONCURRENTLY IF NOT EXISTS c "
                           "ON locations.location (id);"},
