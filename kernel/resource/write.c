@@ -29,11 +29,11 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
-/* Tells whether SQL computes the field, as a rule from other rows: these are not locked by the
- * write, and what others commit meanwhile changes it. */
+/* Tells whether SQL computes the field, as a rule from other rows or the time: these are not locked
+ * by the write, and what others commit meanwhile changes it. */
 static bool shows_other_rows(const struct field *f)
 {
-    return f->computed != NULL;
+    return f->computed || f->expression;
 }
 
 /* Holds the rules to what they said of the row (setting rules.verify): reads it again, and fails

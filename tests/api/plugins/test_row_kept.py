@@ -27,6 +27,16 @@ def test_a_rule_that_says_wrongly_that_it_left_the_row_fails_the_write():
         assert "changed name" in line["message"] and line["plugin"] == "faulty"
 
 
+def test_what_sql_computes_of_other_rows_may_change_meanwhile():
+    """told_at is another moment each time the row is read, as a sum over rows of others may be another one."""
+    with running("--modules", MODULES, "--set", "rules.verify=true") as (server, _):
+        client = server.organization().client()
+        row = made(client, "Kept", 201)
+        assert row["told_at"] != client.get(f"/v1/faults/{row['id']}", expect=200).data["told_at"]
+        client.post(f"/v1/faults/{row['id']}", {"name": "Other"}, expect=200)
+        client.post(f"/v1/faults/{row['id']}", {"name": "Kept"}, expect=200)
+
+
 def test_a_rule_is_believed_otherwise():
     with running("--modules", MODULES, "--set", "rules.verify=false") as (server, _):
         client = server.organization().client()

@@ -125,7 +125,8 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     return WHARF_OK;
 }
 
-/* Makes the row of a fault "Lies" or "Changes" another; of the first it says that it did not. */
+/* Makes the row of a fault "Lies" or "Changes" another; of the first it says that it did not,
+ * as it says truly of a fault "Kept". */
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -141,7 +142,8 @@ static wharf_status written(
         return WHARF_OK;
     args[1].u.s = host->res->id(new_rec);
     s = host->db->exec(req, sql, args, 2, NULL);
-    if (name.u.s.n == 4 && memcmp(name.u.s.p, "Lies", 4) == 0)
+    if (name.u.s.n == 4 &&
+        (memcmp(name.u.s.p, "Lies", 4) == 0 || memcmp(name.u.s.p, "Kept", 4) == 0))
         host->res->row_kept(new_rec);
     return s;
 }
