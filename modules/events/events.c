@@ -117,11 +117,7 @@ static wharf_status make_token(wharf_req *req, void *arg)
 
 /* ---- the module ---- */
 
-/* 1 min, 5 min, 25 min, about 2 h, 6 h (docs/spec/07-events-and-webhooks.md section 12
- * 'E-mail'). */
-static const char mail_policy[] =
-    "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", "
-    "\"jitter\": false}, \"transaction\": \"own\"}";
+static const char mail_policy[] = "{" WHARF_MAIL_TRIES ", \"transaction\": \"own\"}";
 
 /* The last four are pages for people: a look shows a button, only the button does something, since
  * mail programs look at links by themselves. */

@@ -23,8 +23,7 @@ static void support_declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_
         SUPPORT_REQUEST_DEFINITION_HASH, &support_hooks);
     ROUTES(api, d, routes);
     api->job(d, "notice", notice_send, NULL,
-        WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", "
-                "\"max\": \"6h\"}}"));
+        WHARF_S("{" WHARF_MAIL_TRIES ", \"transaction\": \"own\"}"));
 }
 
 static wharf_status support_start(wharf_plugin *self, wharf_req *req)

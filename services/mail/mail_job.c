@@ -19,11 +19,11 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
+#include "wharf/service/mail.h"
 
-/* 30 s, 1 min, 2 min ... each 2 h: about a day. */
 const char mail_job_policy[] =
-    "{\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}, "
-    "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
+    "{" WHARF_MAIL_TRIES
+    ", \"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
 enum {
     TOTAL_MS = 120000, /* one mail */
     KEPT_DAYS = 40, /* mails are kept after they were sent */

@@ -27,6 +27,11 @@ typedef struct wharf_mail_message {
     wharf_str unsubscribe;
 } wharf_mail_message;
 
+/* Members of the policy of a job that sends mail (wharf_decl_api.job): tries for about a day, after
+ * 30 s, 1 min, 2 min ... each 2 h (docs/spec/07-events-and-webhooks.md section 12 'E-mail'). */
+#define WHARF_MAIL_TRIES \
+    "\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}"
+
 enum wharf_mail_outcome {
     WHARF_MAIL_SENT = 0,
     WHARF_MAIL_REFUSED = 1, /* for good: trying again changes nothing */
