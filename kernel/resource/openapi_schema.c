@@ -95,21 +95,20 @@ static wharf_str without(wharf_str name, const char *suffix)
     return str_ends(name, suffix) ? (wharf_str){name.p, name.n - n} : str_z("");
 }
 
+/* Tells whether the document has a schema of this name. Fields are looked at last: there are
+ * thousands of them, and most names are found before. */
 static bool openapi_schema_is_known(const struct schema_writer *s, wharf_str name)
 {
-    static const char *const suffixes[] = {"Create", "Update", "Input"};
-    bool known = shape_of_plugin(s->e, name) || resource_of_name(s, name) ||
-                 schema_shape_of_field(s->e, name) || (s->own && json_get_n(s->own, name));
+    wharf_str create = without(name, "Create"), update = without(name, "Update"),
+              input = without(name, "Input");
+    bool known = (s->own && json_get_n(s->own, name)) || shape_of_plugin(s->e, name) ||
+                 resource_of_name(s, name) || (create.n && resource_of_name(s, create)) ||
+                 (update.n && resource_of_name(s, update));
 
     for (size_t i = 0; i < sizeof(made_schemas) / sizeof(made_schemas[0]) && !known; i++)
         known = str_eqz(name, made_schemas[i]);
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !known; i++) {
-        wharf_str stem = without(name, suffixes[i]);
-
-        known = stem.n && (i < 2 ? resource_of_name(s, stem) != NULL
-                                 : schema_shape_of_field(s->e, stem) != NULL);
-    }
-    return known;
+    return known || schema_shape_of_field(s->e, name) ||
+           (input.n && schema_shape_of_field(s->e, input));
 }
 
 /* Writes what a $ref stands for in its place, as far as that is known without the description. */

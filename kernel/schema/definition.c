@@ -513,7 +513,9 @@ const struct definition *definition_compile(
     d->json = c.document;
     d->arena = a;
     d->hash = fnv1a(jw_text(a, c.document));
+    c.scratch = arena_new(0);
     definition_read_document(&c, c.document);
+    arena_free(c.scratch);
     return c.failed ? NULL : d;
 }
 

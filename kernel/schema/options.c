@@ -165,20 +165,40 @@ size_t opt_word(struct compile *c, const struct wharf_json *object, const struct
     return fallback;
 }
 
+/* A pattern that is compiled. */
+struct opt_program {
+    const char *source; /* one of a few literals */
+    const struct pattern *pattern; /* NULL: it is none */
+    struct opt_program *next;
+};
+
+/* Compiles a pattern, once for a definition: hundreds of names are held to a few. */
+static const struct pattern *opt_pattern(struct compile *c, const char *source)
+{
+    struct opt_program *p = c->programs;
+    const char *error;
+
+    while (p && strcmp(p->source, source) != 0)
+        p = p->next;
+    if (!p) {
+        p = ARENA_NEW(c->scratch, struct opt_program);
+        *p = (struct opt_program){
+            source, pattern_compile(c->scratch, str_z(source), &error), c->programs};
+        c->programs = p;
+    }
+    return p->pattern;
+}
+
 void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text,
     const char *pattern, const char *what)
 {
-    struct arena *scratch;
-    const char *error;
     const struct pattern *p;
 
     if (!*text)
         return;
-    scratch = arena_new(0); /* a definition has hundreds of names: none keeps a program */
-    p = pattern_compile(scratch, str_z(pattern), &error);
+    p = opt_pattern(c, pattern);
     if (!p || !pattern_match(p, str_z(text)))
         opt_member_problem(c, at, key, "this is %s", what);
-    arena_free(scratch);
 }
 
 const char *opt_quoted(struct compile *c, const char *name)

@@ -19,6 +19,8 @@ struct compile {
     schema_problem_fn *fn;
     void *arg;
     bool failed;
+    struct arena *scratch; /* ends with the compilation */
+    struct opt_program *programs; /* patterns of names that were asked for, in scratch */
 };
 
 void opt_problem(struct compile *c, const struct place *at, const char *fmt, ...)

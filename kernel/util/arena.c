@@ -181,7 +181,8 @@ static void arena_add_block(struct arena *a, size_t need)
         a->next_size *= 2;
 }
 
-void *arena_alloc(struct arena *a, size_t bytes)
+/* Returns bytes that are not set to anything. */
+static void *arena_alloc_unset(struct arena *a, size_t bytes)
 {
     size_t need = (bytes + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
     void *p;
@@ -194,7 +195,12 @@ void *arena_alloc(struct arena *a, size_t bytes)
         arena_add_block(a, need);
     p = a->top->data + a->top->used;
     a->top->used += need;
-    return memset(p, 0, bytes);
+    return p;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    return memset(arena_alloc_unset(a, bytes), 0, bytes);
 }
 
 static void free_apart(void *p)
@@ -234,10 +240,11 @@ void *arena_alloc_array(struct arena *a, size_t count, size_t size)
 
 wharf_str arena_dup(struct arena *a, const char *p, size_t n)
 {
-    char *copy = arena_alloc(a, n + 1);
+    char *copy = arena_alloc_unset(a, n + 1);
 
     if (n)
         memcpy(copy, p, n);
+    copy[n] = 0;
     return (wharf_str){copy, n};
 }
 
@@ -261,7 +268,8 @@ wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
     n = vsnprintf(NULL, 0, fmt, ap);
     if (n < 0)
         n = 0;
-    p = arena_alloc(a, (size_t)n + 1);
+    p = arena_alloc_unset(a, (size_t)n + 1);
+    p[0] = 0; /* also when the format is refused */
     vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
     return (wharf_str){p, (size_t)n};
