@@ -174,13 +174,20 @@ static bool scrub_job_take(PGresult *r, struct object *o)
     return found;
 }
 
-/* Tells the operator of what is new about an object. */
-static void log_verdict(
-    const PGresult *r, const struct object *o, enum verdict v, const char *before)
+/* Tells the operator what is new about an object, by the first of its files for which it is. r:
+ * what scrub_job_note() wrote; files that were stored since may have been known as they are. */
+static void log_verdict(const PGresult *r, const struct object *o, enum verdict v)
 {
-    const char *file = PQgetvalue(r, 0, 1), *organization = PQgetvalue(r, 0, 0);
-    int n = PQntuples(r);
+    const char *file, *organization, *before;
+    int n = PQntuples(r), i = 0;
 
+    while (i < n && PQgetvalue(r, i, 3)[0] != 't')
+        i++;
+    if (i == n)
+        return;
+    organization = PQgetvalue(r, i, 0);
+    file = PQgetvalue(r, i, 1);
+    before = PQgetvalue(r, i, 2);
     if (v == WHOLE)
         log_info("blob.mended", "the object %s is whole again: file %s of %s, %d files in all",
             o->hash, file, organization, n);
@@ -212,8 +219,8 @@ static bool scrub_job_note(
     if (v != WHOLE)
         args[2] = scrub_job_arg_of(v == LOST ? "lost" : "damaged");
     r = scrub_job_ask(s, sql, args, 3);
-    if (r && PQntuples(r) && PQgetvalue(r, 0, 3)[0] == 't')
-        log_verdict(r, o, v, PQgetvalue(r, 0, 2));
+    if (r)
+        log_verdict(r, o, v);
     PQclear(r);
     return r != NULL;
 }

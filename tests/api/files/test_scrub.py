@@ -135,6 +135,9 @@ def test_what_is_not(world, how, said, told):
     world.ahead(600)
     mender = make(world.client, data, name="Mends it")
     assert reason(world, mender) is None
+    # PostgreSQL returns the files of an object in any order: here the one that was whole before comes first
+    world.server.sql("BEGIN; UPDATE wharf.file SET hash = reverse(hash) WHERE hash = %s AND damage IS NOT NULL; UPDATE wharf.file SET hash = reverse(hash) WHERE hash = reverse(%s); COMMIT",
+                     sha256(data), sha256(data))
     for _ in range(2):
         world.ahead(600)
     until(lambda: reason(world, row) is None and reason(world, twin) is None)
