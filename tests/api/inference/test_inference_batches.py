@@ -180,7 +180,7 @@ def test_a_reading_that_is_processed(server, org, client, host):
     assert server.sql("SELECT count(*) FROM wharf.file WHERE organization_id = %s AND plugin = 'inference'", org.id) == [(0,)]
 
 
-def test_two_readings_of_an_organization_at_a_time(server, client, host):
+def test_two_readings_of_an_organization_at_a_time(server, org, client, host):
     """The others wait, and those of another organization do not wait for them."""
     asked = lambda who: sorted({p for p in SLOW.asked if f"who={who}" in p})
     mine = [host.url(f"/slow.png?who=me&n={n}") for n in range(4)]
@@ -190,7 +190,10 @@ def test_two_readings_of_an_organization_at_a_time(server, client, host):
         other = server.organization().client()
         second = ids(batch(other, [{"image_url": host.url(f"/slow.png?who=other&n={n}")} for n in range(2)]))
         until(lambda: len(asked("other")) == 2, "those of the other organization are begun")
-        assert len(asked("me")) == 2 and {get(client, i)["status"] for i in first} == {"processing"}
+        # on a machine that is late a fetch ends by its own time, and the next one begins
+        jobs = server.sql("SELECT state, attempts FROM wharf.job WHERE queue = 'inference.read' AND organization_id = %s", org.id)
+        assert sum(state == "running" for state, _ in jobs) <= 2 and (len(asked("me")) == 2 or any(attempts for _, attempts in jobs)), jobs
+        assert {get(client, i)["status"] for i in first} == {"processing"}
     assert {over(client, i)["tracking_number"] for i in first} | {over(other, i)["tracking_number"] for i in second} == {labels.TRACKING} and len(asked("me")) == 4
 
 
