@@ -27,6 +27,7 @@ enum {
     RETRY_MS = 1000 /* between these tries */
 };
 
+static const char asked[] = "the database was asked about its migrations";
 static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wharf.migrate', 0))";
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";
 static const char bootstrap_sql[] = QUERY_MIGRATION_TABLES;
@@ -134,7 +135,8 @@ static bool exec_args(
     return migrate_take(r, res, is_fine(res), doing);
 }
 
-static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
+/* Asks something whose answer is true or false. doing: what fails, for the message. */
+static bool ask_bool(struct run *r, const char *sql, const char *doing, bool *ret_answer)
 {
     PGresult *res = PQexec(r->conn, sql);
     bool good = is_fine(res) && PQntuples(res) == 1;
@@ -142,7 +144,7 @@ static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
     if (good)
         *ret_answer = PQgetvalue(res, 0, 0)[0] == 't';
     else
-        fail_db(r, "the database was asked about its migrations", res);
+        fail_db(r, doing, res);
     PQclear(res);
     return good;
 }
@@ -198,7 +200,7 @@ static bool read_applied(struct run *r)
     const char *args[] = {WHARF_VERSION};
     bool exists = false;
 
-    if (!ask_bool(r, exists_sql, &exists))
+    if (!ask_bool(r, exists_sql, asked, &exists))
         return false;
     if (!exists)
         return true;
@@ -405,7 +407,7 @@ static bool migrate_make_partitions(struct run *r)
     bool more = true;
 
     for (unsigned tries = 0; more && tries < TRIES;) {
-        if (ask_bool(r, partition_sql, &more))
+        if (ask_bool(r, partition_sql, "partitions could not be made", &more))
             continue;
         if (++tries < TRIES) /* it waits for a lock, perhaps */
             migrate_pause_ms(RETRY_MS);
@@ -524,7 +526,7 @@ static bool take_lock(struct run *r)
 {
     bool got = false;
 
-    for (bool reported = false; ask_bool(r, lock_sql, &got) && !got; reported = true) {
+    for (bool reported = false; ask_bool(r, lock_sql, asked, &got) && !got; reported = true) {
         if (!reported)
             buf_addz(r->out, "another process migrates this database; waiting for it\n");
         migrate_pause_ms(LOCK_POLL_MS);
